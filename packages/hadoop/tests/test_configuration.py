@@ -66,7 +66,7 @@ def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
     """A folder stands in its place."""
     (tmp_path / "core-site.xml").mkdir()
     with pytest.raises(NotConfigured, match=r"core-site\.xml.*directory"):
-        list(read_properties(tmp_path / "core-site.xml"))
+        read_properties(tmp_path / "core-site.xml")
 
 
 def test_later_files_count_more(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from audioloom_hadoop.answers import rows
-from audioloom_hadoop.rest import ask, fetch
+from audioloom_hadoop.rest import ask, fetch, rows
 
 
 @dataclass

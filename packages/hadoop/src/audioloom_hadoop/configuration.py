@@ -7,8 +7,7 @@ minutes.
 import os
 import re
 import socket
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -34,14 +33,7 @@ Address = tuple[str, int]
 
 
 class NotConfigured(Exception):
-    """The cluster's configuration is missing, or its files cannot be read.
-
-    Args:
-        found: the finding, a clause without a full stop.
-        where: the file or the variable.
-        expected: the condition that was needed.
-        hint: the next steps, in whole sentences.
-    """
+    """The cluster's configuration is missing, or its files cannot be read."""
 
     def __init__(
         self, found: str, *, where: object = "", expected: str = "", hint: str = ""
@@ -56,12 +48,7 @@ class NotConfigured(Exception):
 
 @dataclass(frozen=True)
 class Hadoop:
-    """A cluster's configuration, as its clients have it.
-
-    Args:
-        conf: the folder.
-        properties: unexpanded properties of core-site.xml, hdfs-site.xml and yarn-site.xml.
-    """
+    """A cluster's configuration, as its clients have it: a folder and unexpanded properties."""
 
     conf: Path
     properties: Mapping[str, str] = field(repr=False)
@@ -74,8 +61,7 @@ class Hadoop:
         value = self._plain(name) or ""
         for _ in range(_MOST_REFERENCES):
             match = _REFERENCE.search(value)
-            found = None if match is None else self._referred(match[1])
-            if match is None or found is None:
+            if match is None or (found := self._referred(match[1])) is None:
                 break
             value = value[: match.start()] + found + value[match.end() :]
         return value
@@ -88,13 +74,11 @@ class Hadoop:
     @property
     def pages(self) -> tuple[str, ...]:
         """Return the web address of each ResourceManager."""
-        secure = self.value("yarn.http.policy") == "HTTPS_ONLY"
-        scheme, name, port = (
-            ("https", "webapp.https.address", 8090) if secure else ("http", "webapp.address", 8088)
-        )
-        return tuple(
-            f"{scheme}://{host}:{port}" for host, port in self._of_each_manager(name, port)
-        )
+        if self.value("yarn.http.policy") == "HTTPS_ONLY":
+            scheme, addresses = "https", self._of_each_manager("webapp.https.address", 8090)
+        else:
+            scheme, addresses = "http", self._of_each_manager("webapp.address", 8088)
+        return tuple(f"{scheme}://{host}:{port}" for host, port in addresses)
 
     @property
     def name_nodes(self) -> tuple[Address, ...]:
@@ -106,23 +90,20 @@ class Hadoop:
         ids = _words(self.value(f"dfs.ha.namenodes.{service}"))
         if service not in _words(self.value("dfs.nameservices")) or not ids:
             return (_address(service, 8020),)
-        start = f"dfs.namenode.rpc-address.{service}."
-        named = (self.value(start + each) for each in ids)
+        named = (self.value(f"dfs.namenode.rpc-address.{service}.{each}") for each in ids)
         return tuple(_address(each, 8020) for each in named if each)
 
     def _of_each_manager(self, what: str, port: int) -> tuple[Address, ...]:
         ids = _words(self.value(_RM + "ha.rm-ids"))
         if self.value(_RM + "ha.enabled").lower() != "true" or not ids:
             return (_address(self.value(_RM + what), port),)
-        return tuple(
-            _address(
-                self.value(f"{_RM}{what}.{each}")
-                or self.value(f"{_RM}hostname.{each}")
-                or self.value(f"{_RM}hostname"),
-                port,
-            )
+        named = (
+            self.value(f"{_RM}{what}.{each}")
+            or self.value(f"{_RM}hostname.{each}")
+            or self.value(f"{_RM}hostname")
             for each in ids
         )
+        return tuple(_address(each, port) for each in named)
 
     def _plain(self, name: str) -> str | None:
         return self.properties.get(name, _DEFAULTS.get(name))
@@ -140,11 +121,7 @@ class Hadoop:
 def find_hadoop(
     environment: Mapping[str, str] = os.environ, *, variables: Iterable[str] = ("HADOOP_CONF_DIR",)
 ) -> Hadoop:
-    """Return the configuration of the cluster that the environment variables name.
-
-    Args:
-        environment: variables of this process.
-        variables: each of which may name a folder; files in the last one count most.
+    """Return the configuration in the folders that *variables* name; the last one counts most.
 
     Raises:
         NotConfigured: no variable names a folder with a yarn-site.xml, or a file cannot be read.
@@ -182,40 +159,36 @@ def of_clients() -> Hadoop:
     folder = Path(os.environ.get("HADOOP_CONF_DIR") or "/nonexistent")
     properties: dict[str, str] = {}
     for name in FILES[:2]:  # the later one counts, as in Hadoop
-        path = folder / name
-        with suppress(OSError):
-            is_now = path.stat()
-            properties.update(_read_again(path, is_now.st_mtime_ns, is_now.st_size))
+        properties.update(read_properties(folder / name))
     return Hadoop(folder, properties)
 
 
-@lru_cache(maxsize=8)
-def _read_again(path: Path, modified_ns: int, size: int) -> dict[str, str]:
-    # HDFS asks for each file that it writes, so a file is parsed when it has changed.
-    del modified_ns, size
-    return dict(read_properties(path))
-
-
-def read_properties(path: Path) -> Iterator[tuple[str, str]]:
+def read_properties(path: Path) -> dict[str, str]:
     """Return the properties in one of Hadoop's files, unexpanded; none if the file is missing.
 
     Raises:
         NotConfigured: it cannot be read.
     """
     try:
-        root = ET.fromstring(path.read_bytes())  # noqa: S314 - the administrators' own file
+        now = path.stat()
+        return _parsed(path, now.st_mtime_ns, now.st_size)
     except (FileNotFoundError, NotADirectoryError):
-        return
+        return {}
     except (OSError, ET.ParseError) as error:
         raise NotConfigured(
             f"this file of the cluster's configuration cannot be read: {error}",
             where=path,
             expected="XML with <property> elements",
         ) from error
-    for element in root.iter("property"):
-        name, value = element.findtext("name"), element.findtext("value")
-        if name and value is not None:
-            yield name.strip(), value.strip()
+
+
+@lru_cache(maxsize=8)
+def _parsed(path: Path, modified_ns: int, size: int) -> dict[str, str]:
+    # HDFS asks for each file that it writes, so a file is parsed when it has changed.
+    del modified_ns, size
+    root = ET.fromstring(path.read_bytes())  # noqa: S314 - the administrators' own file
+    pairs = ((each.findtext("name"), each.findtext("value")) for each in root.iter("property"))
+    return {name.strip(): value.strip() for name, value in pairs if name and value is not None}
 
 
 def unreachable(addresses: Iterable[Address], seconds: float) -> str:

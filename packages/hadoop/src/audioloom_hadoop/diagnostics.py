@@ -6,8 +6,8 @@ read once; every program names the cause in its own error, with its own flags in
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 
 class Cause(Enum):
@@ -26,7 +26,6 @@ class Cause(Enum):
     TOO_LARGE = auto()
     """The cluster gives no container that large."""
     NO_QUEUE = auto()
-    """No queue of that name takes applications."""
     QUEUE_DENIED = auto()
     """The user may not submit to the queue."""
     FILE_DENIED = auto()
@@ -40,31 +39,21 @@ class Cause(Enum):
     MISSING_FILE = auto()
     """A file that was submitted is not there any more."""
     OUT_OF_MEMORY = auto()
-    """The container was killed for memory."""
     EXECUTOR_OUT_OF_MEMORY = auto()
-    """Spark says that the container of an executor was killed for memory."""
+    """The same in Spark's words, of an executor."""
     LOST_NODE = auto()
-    """The node was lost or taken out of service."""
     PREEMPTED = auto()
-    """YARN gave what the container had to another queue."""
     DISKS_FAILED = auto()
-    """The node has no disk left that works."""
     KILLED = auto()
     """Somebody ended the application."""
     EXECUTORS_FAILED = auto()
     """Too many of Spark's executors failed."""
     FAILED = auto()
-    """The application failed, and YARN says no more than that."""
+    """YARN says no more than that."""
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """A cause found in YARN's words.
-
-    Args:
-        cause: the cause.
-        words: YARN's words for it, on one line.
-    """
+class Diagnosis(NamedTuple):
+    """A cause found in YARN's words, and these words on one line."""
 
     cause: Cause
     words: str
@@ -87,19 +76,13 @@ _TABLE: tuple[tuple[str, Cause], ...] = (
         r"unknown queue|Queue [^\n]*(?:not found|does(?:n't| not) exist)|non-leaf queue",
         Cause.NO_QUEUE,
     ),
-    (
-        r"User \S+ (?:cannot|does not have permission to) submit[^\n]*",
-        Cause.QUEUE_DENIED,
-    ),
+    (r"User \S+ (?:cannot|does not have permission to) submit[^\n]*", Cause.QUEUE_DENIED),
     (r"Permission denied: user=[^\n]*", Cause.FILE_DENIED),
     (r"AccessControlException|Permission denied", Cause.DENIED),
     (r"Download and unpack failed", Cause.BAD_ARCHIVE),
     (r"Resource (\S+) changed on src filesystem", Cause.CHANGED_FILE),
     (r"File does not exist: (\S+)", Cause.MISSING_FILE),
-    (
-        r"Container killed by YARN for exceeding.*? memory used",
-        Cause.EXECUTOR_OUT_OF_MEMORY,
-    ),
+    (r"Container killed by YARN for exceeding.*? memory used", Cause.EXECUTOR_OUT_OF_MEMORY),
     (
         r"[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used",
         Cause.OUT_OF_MEMORY,
@@ -131,9 +114,7 @@ _TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
 def diagnose(text: str, among: Container[Cause] = frozenset(Cause)) -> Diagnosis | None:
     """Return the first cause of the table that a text names; None if it names none.
 
-    Args:
-        text: output of YARN, Java or a shell, of any length.
-        among: the causes that the caller has an error for; the others are passed over.
+    The text is any output of YARN, Java or a shell. Only the causes in *among* are looked for.
     """
     for pattern, cause in _COMPILED:
         if cause in among and (match := pattern.search(text)):
@@ -142,12 +123,7 @@ def diagnose(text: str, among: Container[Cause] = frozenset(Cause)) -> Diagnosis
 
 
 def brief(text: str, most: int) -> str:
-    """Shorten YARN's words to one line: no stack traces, times or repetitions.
-
-    Args:
-        text: of any length.
-        most: characters, of which the last is an ellipsis where something is left out.
-    """
+    """Shorten YARN's words to *most* characters: no stack traces, times or repetitions."""
     text = text.partition("Dump of the process-tree")[0]
     lines = [line.strip() for line in text.splitlines()]
     kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(_EMPTY_WORDS)]

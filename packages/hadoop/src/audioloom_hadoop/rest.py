@@ -18,13 +18,8 @@ _MOST_BYTES = 64 << 20
 def ask(pages: Iterable[str], what: str, *, within_s: float = ANSWER_WITHIN_S) -> Any | None:
     """Return the JSON object of the first page that answers; None if no page answers.
 
-    Args:
-        pages: addresses of daemons that stand in for each other, `http://host:port`.
-        what: the path and the query, such as `/ws/v1/cluster/nodes`.
-        within_s: seconds for each answer.
-
-    Returns:
-        The object; {} where there is no such thing.
+    The pages are those of daemons that stand in for each other, `http://host:port`; *what* is the
+    path with the query, such as `/ws/v1/cluster/nodes`. Where there is no such thing, return {}.
     """
     for page in pages:
         try:
@@ -60,3 +55,9 @@ def fetch(
     with opener.open(request, timeout=within_s) as reply:
         body: bytes = reply.read(most_bytes)
     return body
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    """Return a list of objects; older ResourceManagers write a list of one as its element."""
+    every = value if isinstance(value, list) else [value]
+    return [each for each in every if isinstance(each, dict)]

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from audioloom_hadoop.answers import rows
 from audioloom_hadoop.configuration import (
     Address,
     Hadoop,
@@ -19,7 +18,7 @@ from audioloom_hadoop.configuration import (
     find_hadoop,
     unreachable,
 )
-from audioloom_hadoop.rest import ask
+from audioloom_hadoop.rest import ask, rows
 from audioloom_stage import BadConfiguration, ServiceDown
 
 _VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as in Spark

@@ -92,7 +92,7 @@ class PeersDisagree(TryAgain):
 
 
 class Stopped(TryAgain):
-    """The process received SIGTERM."""
+    """The process received SIGTERM; a checkpoint was saved if there was time."""
 
 
 class RunTaken(NameTaken):

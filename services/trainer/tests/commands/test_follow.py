@@ -45,7 +45,7 @@ def test_another_model_is_refused(trainer: Trainer, trained: Trained, tmp_path: 
     shards = tmp_path / "shards/demo"
     ran = trainer("evaluate", copied.run.folder, "--follow", "--shards", shards)
     assert 65 == ran.code
-    assert "as they were given to run" in ran.err
+    assert "those that were given to run" in ran.err
     assert not Path(copied.run.folder.path, "evaluations").exists()
 
 

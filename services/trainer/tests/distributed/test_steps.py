@@ -10,9 +10,11 @@ import pytest
 from audioloom_trainer.input.batches import Batch, Replicas
 from audioloom_trainer.models.build import build_model
 from audioloom_trainer.models.source import find_model
+from audioloom_trainer.shards.shard_set import ShardSet
 from trainer_workers import NETWORK
 
 SHAPE, CLASSES = (6, 20), 3
+SET = ShardSet(SHAPE, "float32", ("a", "b", "c"), {})
 # Four batches of an epoch, the last one short.
 SIZES = (8, 8, 8, 3)
 CPU = Replicas()
@@ -34,9 +36,7 @@ def tiny(**arguments: Any) -> Any:
     import keras
 
     keras.utils.set_random_seed(3)
-    return build_model(
-        find_model(NETWORK), shape=SHAPE, classes=CLASSES, arguments=arguments, replicas=1
-    )
+    return build_model(SET, find_model(NETWORK), arguments)
 
 
 def plain() -> Any:
@@ -80,7 +80,7 @@ def train(
 
     strategy = tf.distribute.get_strategy()
     run = make_train_block(strategy, model, CPU, idle=False, class_weights=class_weights)
-    read = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
+    read = stream(batches(), len(SIZES), SET)
     outcomes = [run(read, k, [1.0, k]) for k in blocks]
     assert [[1.0, k] for k in blocks] == [list(each.signals) for each in outcomes]
     losses, counts = (np.concatenate([each[i] for each in outcomes]).tolist() for i in (0, 1))
@@ -94,7 +94,7 @@ def evaluate(model: Any) -> tuple[float, np.ndarray]:
     from audioloom_trainer.input.dataset import stream
 
     run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, CLASSES)
-    read = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
+    read = stream(batches(), len(SIZES), SET)
     outcome, answers = run(read, len(SIZES))
     return float(np.dot(outcome.losses, SIZES) / sum(SIZES)), answers
 
@@ -200,9 +200,7 @@ def test_answers_are_the_same_however_two_classes_are_said(outputs: int, logits:
     losses = {1: keras.losses.BinaryCrossentropy, 2: keras.losses.SparseCategoricalCrossentropy}
     model.compile("sgd", losses[outputs](from_logits=logits))
     run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, 2)
-    outcome, answers = run(
-        stream(two_classes(), len(SIZES), SHAPE, "float32", numbers=False), len(SIZES)
-    )
+    outcome, answers = run(stream(two_classes(), len(SIZES), SET), len(SIZES))
     assert np.dot(outcome.losses, SIZES) / sum(SIZES) == pytest.approx(
         answers[:, 2].mean(), abs=1e-5
     )
@@ -235,7 +233,7 @@ def test_an_error_of_the_reader_ends_the_block() -> None:
         raise OSError("the disk is gone")
 
     run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
-    read = stream(broken(), 4, SHAPE, "float32", numbers=False)
+    read = stream(broken(), 4, SET)
     with pytest.raises(tf.errors.OpError, match="the disk is gone"):
         run(read, 4, [])
 
@@ -247,7 +245,7 @@ def test_a_reader_that_ends_early_ends_the_block() -> None:
     from audioloom_trainer.input.dataset import stream
 
     run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
-    read = stream(batches(), len(SIZES) + 1, SHAPE, "float32", numbers=False)
+    read = stream(batches(), len(SIZES) + 1, SET)
     with pytest.raises(tf.errors.OpError):
         run(read, len(SIZES) + 1, [])
 
@@ -267,7 +265,7 @@ def test_a_short_batch_in_hand_is_compiled_for_already() -> None:
 
     model.call = seeing
     run = make_train_block(tf.distribute.get_strategy(), model, CPU, idle=False)
-    read = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
+    read = stream(batches(), len(SIZES), SET)
     counts = [run(read, k, []).counts.tolist() for k in (1, 2, 1)]
     assert [[8.0], [8.0, 8.0], [3.0]] == counts
     assert [(None, *SHAPE)] == seen
@@ -286,5 +284,5 @@ def test_a_reader_is_read_to_its_end() -> None:
         ended.append(True)
 
     run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
-    run(stream(holding(), len(SIZES), SHAPE, "float32", numbers=False), len(SIZES), [])
+    run(stream(holding(), len(SIZES), SET), len(SIZES), [])
     assert [True] == ended

@@ -38,9 +38,7 @@ def read(
     part = shard_set.split(split)
     needs = list(needed_shards(part, shuffle, replicas, batch=batch, start=start))
     with Staging(shard_set, needs, cache=None) as staging:
-        feed = BatchReader(
-            shard_set, part, shuffle, batch=batch, replicas=replicas, staging=staging
-        )
+        feed = BatchReader(part, shuffle, batch=batch, replicas=replicas, staging=staging)
         found = list(feed.batches(start))
         assert not staging.in_use  # nothing was staged in vain
     return found
@@ -108,6 +106,20 @@ def test_replicas_of_one_process_follow_each_other(shard_set: ShardSet) -> None:
         np.testing.assert_array_equal(features, batch.features)
         assert [part[step].counts[0] for part in apart] == list(batch.counts)
     assert [1, 0, 0] == list(together[-1].counts)
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+@pytest.mark.parametrize("replicas", [Replicas(0, 4, 5), Replicas(0, 8, 8), Replicas(2, 3, 9)])
+@pytest.mark.parametrize("batch", [5, 17, 20])
+def test_replicas_of_one_process_may_share_lanes(
+    shard_set: ShardSet, split: str, replicas: Replicas, batch: int
+) -> None:
+    """Also more of them than lanes: each shard is read once, each record is where it belongs."""
+    together = read(shard_set, split, None, replicas, batch)
+    for slot, number in enumerate(replicas.numbers):
+        apart = read(shard_set, split, None, Replicas(number, 1, replicas.total), batch)
+        for one, other in zip(apart, together, strict=True):
+            assert next(counted(one)) == list(counted(other))[slot]
 
 
 def test_rows_are_what_the_order_says(shard_set: ShardSet) -> None:

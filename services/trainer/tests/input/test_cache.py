@@ -28,37 +28,44 @@ def elsewhere(here: ShardSet) -> ShardSet:
     return dataclasses.replace(here, splits={"train": dataclasses.replace(train, shards=shards)})
 
 
-def test_what_can_be_read_in_place_needs_no_cache(here: ShardSet, tmp_path: Path) -> None:
+def test_what_can_be_read_in_place_needs_no_cache(
+    here: ShardSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not even in a container."""
-    with open_cache(here, None, 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
+    monkeypatch.setenv("LOCAL_DIRS", str(tmp_path))
+    with open_cache(here, None, 1) as cache:
         assert None is cache
 
 
-def test_the_folder_that_was_asked_for_stays(here: ShardSet, tmp_path: Path) -> None:
+def test_the_folder_that_was_asked_for_stays(
+    here: ShardSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For shards in place too, and before YARN's."""
+    monkeypatch.setenv("LOCAL_DIRS", str(tmp_path))
     asked = tmp_path / "asked"
-    with open_cache(here, str(asked), 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
+    with open_cache(here, str(asked), 1) as cache:
         assert cache is not None
         assert asked / "worker-0" == cache.folder
     assert asked.is_dir()
 
 
 def test_in_a_container_it_is_below_a_folder_of_the_application(
-    elsewhere: ShardSet, tmp_path: Path
+    elsewhere: ShardSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is there and can be written; it stays for a worker that is started again."""
     local = tmp_path / "usercache" / "app"
     local.mkdir(parents=True)
-    variables = {"LOCAL_DIRS": f"{tmp_path / 'gone'},{local}"}
-    with open_cache(elsewhere, None, 1, variables) as cache:
+    monkeypatch.setenv("LOCAL_DIRS", f"{tmp_path / 'gone'},{local}")
+    with open_cache(elsewhere, None, 1) as cache:
         assert cache is not None
         assert local / "audioloom-shards" / "worker-0" == cache.folder
     assert cache.folder.is_dir()
 
 
-def test_elsewhere_it_is_temporary(elsewhere: ShardSet) -> None:
+def test_elsewhere_it_is_temporary(elsewhere: ShardSet, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is left behind."""
-    with open_cache(elsewhere, None, 1, {}) as cache:
+    monkeypatch.delenv("LOCAL_DIRS", raising=False)
+    with open_cache(elsewhere, None, 1) as cache:
         assert cache is not None
         assert cache.folder.is_dir()
     assert not cache.folder.parent.exists()
@@ -72,7 +79,7 @@ def test_a_folder_where_others_may_replace_copies_is_told(
     asked = tmp_path / "asked"
     asked.mkdir()
     asked.chmod(mode)
-    with structlog.testing.capture_logs() as said, open_cache(here, str(asked), 1, {}):
+    with structlog.testing.capture_logs() as said, open_cache(here, str(asked), 1):
         pass
     warned = [each["folder"] for each in said if each["log_level"] == "warning"]
     assert ([str(asked)] if mode == 0o777 else []) == warned

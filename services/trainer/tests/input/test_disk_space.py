@@ -76,6 +76,10 @@ def names(cache: Cache) -> set[str]:
     return {path.name for path in cache.folder.iterdir()} - {"lock"}
 
 
+class Ended(Exception):
+    """Nobody waits any more."""
+
+
 class Disk:
     """Full until so many copies were removed, and so long was waited."""
 
@@ -84,8 +88,8 @@ class Disk:
         self.number = errno.ENOSPC
         self.tried = 0
 
-    def fill(self, path: Path, needed: int) -> bool:
-        return fill(self._copy, path, needed, evict=self._evict, wait=self._wait)
+    def fill(self, path: Path, needed: int) -> None:
+        fill(self._copy, path, needed, evict=self._evict, wait=self._wait)
 
     def _copy(self) -> None:
         self.tried += 1
@@ -99,9 +103,10 @@ class Disk:
         self.evictions -= bool(self.evictions)
         return True
 
-    def _wait(self, _: float) -> bool:
+    def _wait(self, _: float) -> None:
         self.waits -= 1
-        return self.waits >= 0
+        if self.waits < 0:
+            raise Ended
 
 
 def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
@@ -134,7 +139,7 @@ def test_copies_give_way_before_anything_is_waited_for(tmp_path: Path, number: i
     """One at a time, and no more than it takes."""
     disk = Disk(evictions=2, copies=3)
     disk.number = number
-    assert disk.fill(tmp_path / "x", 1)
+    disk.fill(tmp_path / "x", 1)
     assert (3, 1) == (disk.tried, disk.copies)
 
 
@@ -143,7 +148,7 @@ def test_what_others_fill_is_waited_for_and_told(tmp_path: Path, retry_for: Retr
     retry_for(60.0)
     disk = Disk(waits=2)
     with structlog.testing.capture_logs() as told:
-        assert disk.fill(tmp_path / "x", 7)
+        disk.fill(tmp_path / "x", 7)
     assert 3 == disk.tried
     assert [("warning", str(tmp_path), 7)] * 2 == [
         (each["log_level"], each["folder"], each["needed"]) for each in told
@@ -155,18 +160,19 @@ def test_the_end_does_not_wait_for_room(tmp_path: Path, retry_for: RetryFor) -> 
     """Neither is it a failure."""
     retry_for(60.0)
     disk = Disk(evictions=1, waits=1)
-    assert not disk.fill(tmp_path / "x", 1)
-    assert 1 <= disk.tried
+    with pytest.raises(Ended):
+        disk.fill(tmp_path / "x", 1)
+    assert 2 == disk.tried
 
 
 def test_room_is_made_before_a_copy_is_begun(tmp_path: Path) -> None:
     """Where the disk says itself that it has none, but not for a copy that is there."""
     disk = Disk(copies=3)
-    assert disk.fill(tmp_path / "x", 1 << 62)
+    disk.fill(tmp_path / "x", 1 << 62)
     assert (1, 0) == (disk.tried, disk.copies)
     (there := tmp_path / "there").touch()
     disk = Disk(copies=3)
-    assert disk.fill(there, 1 << 62)
+    disk.fill(there, 1 << 62)
     assert 3 == disk.copies
 
 

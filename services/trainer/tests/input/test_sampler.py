@@ -102,7 +102,7 @@ def test_replica_stays_in_its_lanes(
     replica = data.draw(st.integers(0, replicas - 1))
     positions = np.arange(replica, layout.total, replicas)
     rows = EpochOrder(layout, shuffle).locate(positions)
-    lanes = replica_lanes(layout.lanes, replica, replicas)
+    lanes = replica_lanes(layout.lanes, [replica], replicas)
     assert set((rows[:, 0] % layout.lanes).tolist()) <= set(lanes)
 
 

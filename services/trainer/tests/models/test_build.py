@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import keras
@@ -10,6 +11,7 @@ from audioloom_trainer.errors import BadModel
 from audioloom_trainer.models.build import build_model, configuration
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.networks import conv1d, conv2d_gru
+from audioloom_trainer.shards.shard_set import ShardSet
 from trainer_program import ZOO
 
 SHAPE = (6, 20)
@@ -17,9 +19,12 @@ SHAPE = (6, 20)
 pytestmark = pytest.mark.usefixtures("tensorflow")
 
 
-def build(name: str, *, replicas: int = 1, classes: int | None = 3, **more: object) -> keras.Model:
+THREE = ShardSet(SHAPE, "float32", ("a", "b", "c"), {})
+
+
+def build(name: str, *, replicas: int = 1, labels: str = "abc", **more: object) -> keras.Model:
     source = find_model(f"{ZOO}:{name}")
-    return build_model(source, shape=SHAPE, classes=classes, arguments=more, replicas=replicas)
+    return build_model(replace(THREE, labels=tuple(labels)), source, more, replicas=replicas)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,7 @@ def test_a_file_that_cannot_be_imported_is_told(tmp_path: Path, text: str, found
     (tmp_path / "broken.py").write_text(f"{text}\n")
     source = find_model(f"{tmp_path}/broken.py:build")
     with pytest.raises(BadModel, match=found) as caught:
-        build_model(source, shape=SHAPE, classes=3, arguments={}, replicas=1)
+        build_model(THREE, source, {})
     assert f"{tmp_path / 'broken.py'}:1" == caught.value.where
 
 
@@ -117,8 +122,8 @@ def test_what_takes_the_windows_need_not_say_so_in_so_many_words(name: str) -> N
 
 def test_two_classes_may_have_one_score() -> None:
     """A number has one output too."""
-    assert (None, 1) == build("binary", classes=2).output_shape
-    assert (None, 1) == build("small", classes=None).output_shape
+    assert (None, 1) == build("binary", labels="ab").output_shape
+    assert (None, 1) == build("small", labels="").output_shape
 
 
 def test_the_configuration_is_what_keras_writes() -> None:
@@ -131,7 +136,7 @@ def test_what_is_to_be_normalised_has_to_be_known() -> None:
     """Shards of an earlier draft say nothing of their coefficients."""
     source = find_model("builtin:conv1d")
     with pytest.raises(BadModel, match="shard the features again"):
-        build_model(source, shape=SHAPE, classes=3, arguments={"normalise": True}, replicas=1)
+        build_model(THREE, source, {"normalise": True})
 
 
 def test_a_function_gets_the_moments_that_it_asks_for() -> None:
@@ -139,9 +144,7 @@ def test_a_function_gets_the_moments_that_it_asks_for() -> None:
     stats = CoefficientStats(mean=tuple(range(6)), variance=(1, 4, 9, 16, 25, 36))
     source = find_model("builtin:conv1d")
     arguments = {"normalise": True, "filters": 4}
-    inside = build_model(
-        source, shape=SHAPE, classes=3, arguments=arguments, replicas=1, coefficients=stats
-    )
+    inside = build_model(replace(THREE, coefficients=stats), source, arguments)
     plain = conv1d(SHAPE, 3, filters=4)
     plain.set_weights(inside.get_weights())
     windows = np.random.default_rng(0).normal(2, 5, size=(4, *SHAPE)).astype(np.float32)

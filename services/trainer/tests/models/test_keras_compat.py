@@ -13,6 +13,7 @@ from audioloom_trainer.errors import BadModel, KerasMissing
 from audioloom_trainer.models.build import build_model
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.npz import load_arrays
+from audioloom_trainer.shards.shard_set import ShardSet
 from shard_maker import LABELS, SHAPE, make_shards
 from trainer_program import OLDER, ZOO, Trainer
 from trainer_workers import NETWORK, ForkServer, Weights, bytes_of, difference, run_of, weights_of
@@ -36,14 +37,9 @@ def legacy(tensorflow: None) -> None:
 
 
 def build(file: Path, name: str, *, replicas: int = 1, legacy: bool = True) -> Any:
-    return build_model(
-        find_model(f"{file}:{name}"),
-        shape=SHAPE,
-        classes=3,
-        arguments={},
-        replicas=replicas,
-        legacy=legacy,
-    )
+    shard_set = ShardSet(SHAPE, "float32", LABELS, {})
+    source = find_model(f"{file}:{name}")
+    return build_model(shard_set, source, {}, replicas=replicas, legacy=legacy)
 
 
 @pytest.mark.usefixtures("legacy")

@@ -9,7 +9,7 @@ import pytest
 from audioloom_manifest import TargetStats
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.shard_set import ShardSet, Split
-from audioloom_trainer.training.loss_limit import loss_limit
+from audioloom_trainer.training.spec import loss_limit
 
 CLASSES = ShardSet(shape=(6, 20), dtype="float32", labels=("a", "b"), splits={})
 

@@ -60,14 +60,14 @@ def follow(settings: EvaluateSettings) -> Result:
     legacy = settings.keras == "legacy"
     set_up_tensorflow(threads=settings.threads, deterministic=False, seed=0, legacy=legacy)
     from audioloom_trainer.evaluation.scoring import local_scoring  # noqa: PLC0415
-    from audioloom_trainer.models.build import build_for  # noqa: PLC0415
-    from audioloom_trainer.models.state import restore_weights_of  # noqa: PLC0415
+    from audioloom_trainer.models.build import build_model  # noqa: PLC0415
+    from audioloom_trainer.models.state import restore_weights  # noqa: PLC0415
 
-    model = build_for(shard_set, source, settings.model_arg, legacy=legacy)
+    model = build_model(shard_set, source, settings.model_arg, legacy=legacy)
     scored: dict[str, dict[str, float]] = {}
     with local_scoring(settings, model, shard_set, splits, again=True) as scoring:
         for saved in _as_they_come(run):
-            restore_weights_of(model, saved.state)
+            restore_weights(model, saved.state)
             scored = {split.name: scoring.evaluate(split).scores for split in splits}
             step, state = saved.record.step, saved.record.state.sha256
             shards = opened.manifest.identity

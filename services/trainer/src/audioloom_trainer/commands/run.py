@@ -57,7 +57,7 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     )
     check_replicas(spec.train, cluster.size)
     check_files_exist(spec.shard_set, spec.shard_set.splits)
-    resume = newest_checkpoint(spec.folder, spec.recipe)
+    resume = newest_checkpoint(spec.plan.folder, spec.recipe)
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 

@@ -64,13 +64,15 @@ def _workers(jobs: Any) -> tuple[str, ...]:
         found = ", ".join(map(str, jobs)) if isinstance(jobs, dict) else repr(jobs)
         raise _bad("the jobs chief and worker alone (evaluation is done by the workers)", found)
     lists = [jobs.get("chief", []), jobs.get("worker", [])]
-    if not all(isinstance(names, list) for names in lists):
-        raise _bad("lists of addresses", json.dumps(jobs)[:200])
-    addresses = [address for names in lists for address in names]
-    if not all(isinstance(address, str) and address for address in addresses):
-        raise _bad("addresses like HOST:PORT", json.dumps(jobs)[:200])
-    if len(lists[0]) > 1 or not addresses or len(set(addresses)) != len(addresses):
-        raise _bad("at most one chief and each address once", json.dumps(jobs)[:200])
+    addresses = [each for names in lists if isinstance(names, list) for each in names]
+    if not (
+        all(isinstance(names, list) for names in lists)
+        and all(isinstance(address, str) and address for address in addresses)
+        and len(lists[0]) <= 1
+        and 0 < len(addresses) == len(set(addresses))
+    ):
+        expected = "lists of addresses HOST:PORT, each once, of at most one chief"
+        raise _bad(expected, json.dumps(jobs)[:200])
     return tuple(addresses)
 
 

@@ -10,37 +10,29 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
+from audioloom_trainer.distributed.strategy import Gang
 from audioloom_trainer.errors import PeersDisagree
 from audioloom_trainer.input.batches import Replicas
 
 _PIECES = 16  # of 16 bits each, which float32 adds exactly
 
 
-def require_consensus(
-    strategy: Any, cluster: Cluster, replicas: Replicas, known: Mapping[str, str], when: str
-) -> None:
+def require_consensus(gang: Gang, known: Mapping[str, str], when: str) -> None:
     """Require equal values on all workers. All workers must call it, so it is a barrier too.
-
-    Args:
-        strategy: the strategy of the workers.
-        cluster: the workers.
-        replicas: the replicas of this process.
-        known: the values that must be equal, by name.
-        when: the moment, for errors.
 
     Raises:
         PeersDisagree: names the values that differ and the workers that have them.
         PeerLost: a worker is gone.
     """
+    cluster = gang.cluster
     if cluster.size == 1:
         return
     mine = np.stack([_pieces(value) for value in known.values()])
     table = np.zeros((cluster.size, *mine.shape), np.float32)
     table[cluster.rank] = mine
     with translate_peer_failures(cluster, when):
-        everyone = sum_over_workers(strategy, table, replicas)
+        everyone = sum_over_workers(gang, table)
     for position, (name, value) in enumerate(known.items()):
         others = [
             rank
@@ -62,40 +54,34 @@ def _pieces(value: str) -> NDArray[np.float32]:
     return np.frombuffer(digest, dtype="<u2").astype(np.float32)
 
 
-def sum_over_workers(strategy: Any, values: NDArray[Any], replicas: Replicas) -> NDArray[Any]:
-    """Sum arrays of one shape and floating type over all workers. All workers must call it.
-
-    Args:
-        strategy: the strategy of the workers.
-        values: this worker's array, which counts once for any number of replicas.
-        replicas: the replicas of this process.
-    """
-    result: NDArray[Any] = _adder(strategy, replicas)(tf.constant(values)).numpy()
+def sum_over_workers(gang: Gang, values: NDArray[Any]) -> NDArray[Any]:
+    """Sum arrays of one shape and floating type over all workers. All workers must call it."""
+    result: NDArray[Any] = _adder(gang)(tf.constant(values)).numpy()
     return result
 
 
 @functools.cache  # otherwise TensorFlow would trace it again after every epoch
-def _adder(strategy: Any, replicas: Replicas) -> Any:
-    def part(values: Any) -> Any:
+def _adder(gang: Gang) -> Any:
+    return tf.function(lambda values: sum_in_graph(gang.strategy, values, gang.replicas))
+
+
+def sum_in_graph(strategy: Any, values: Any, replicas: Replicas) -> Any:
+    """Sum a tensor over all workers; that of each worker counts once for all its replicas."""
+
+    def once(values: Any) -> Any:
+        if replicas.count == 1:
+            return values
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
         return values * tf.cast(tf.equal(number, replicas.first), values.dtype)
 
-    def total(values: Any) -> Any:
-        return strategy.reduce("SUM", strategy.run(part, args=(values,)), axis=None)
-
-    return tf.function(total)
+    return strategy.reduce("SUM", strategy.run(once, args=(values,)), axis=None)
 
 
 _STEP = 1_000_003  # odd and prime: exchanging two layers changes the sum
 
 
 def make_weight_digest(strategy: Any, model: keras.Model) -> Callable[[], list[tuple[int, int]]]:
-    """Make the function that returns the weight digest of each replica of this process.
-
-    Args:
-        strategy: the model's strategy.
-        model: the built model; only its weights are digested, not its optimizer or metrics.
-    """
+    """Make the function that returns the weight digest of each replica of this process."""
     variables = list(model.weights)
 
     def digest() -> Any:

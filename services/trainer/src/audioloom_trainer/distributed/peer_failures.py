@@ -9,7 +9,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from audioloom_stage import redact
@@ -25,12 +25,7 @@ _WITHOUT_HEARTBEAT = re.compile(r"stopped sending heartbeats\):((?:\s*/job:\S+/t
 
 
 def lost_peers(cluster: Cluster, text: str) -> dict[int, str]:
-    """Return rank and address of each lost peer, as far as they can be known.
-
-    Args:
-        cluster: the workers; this process is not contacted.
-        text: the error text of the failed collective.
-    """
+    """Return rank and address of each peer that was lost, by the text of a collective's error."""
     found = _WITHOUT_HEARTBEAT.search(text)
     ranks = _named(cluster, found[1]) if found else _silent(cluster)
     return {rank: cluster.workers[rank] for rank in ranks or _named(cluster, text)}
@@ -92,35 +87,24 @@ _PEER_WORDS = ("collective", "heartbeat", "peer", "connection", "coordination", 
 
 @contextmanager
 def translate_peer_failures(cluster: Cluster, when: str) -> Iterator[None]:
-    """Turn errors that a lost peer causes into `PeerLost`; let other errors pass.
-
-    Args:
-        cluster: the workers; a process alone has no peer to lose.
-        when: the moment for the error, such as "at step 12".
-    """
+    """Turn errors that a lost peer causes into `PeerLost`; let other errors pass."""
     try:
         yield
     except Exception as error:
         if cluster.size > 1 and _is_peers(error):
             lost = lost_peers(cluster, str(error))
+            gone = [f"worker {rank} ({address}) gone" for rank, address in lost.items()]
             raise PeerLost(
                 f"a peer was lost {when}",
                 lost=lost,
-                found=f"{_shown(lost)}: {_gist(error)}",
+                found=f"{', '.join(gone) or 'no peer that does not answer'}: {_gist(error)}",
                 hint="Start all workers again: the run goes on from its newest checkpoint.",
             ) from error
         raise
 
 
-def _shown(lost: Mapping[int, str]) -> str:
-    if not lost:
-        return "no peer that does not answer"
-    return ", ".join(f"worker {rank} ({address}) gone" for rank, address in lost.items())
-
-
 def _is_peers(error: Exception) -> bool:
-    name = type(error).__name__
-    text = str(error).lower()
+    name, text = type(error).__name__, str(error).lower()
     said = any(word in text for word in _PEER_WORDS)
     return name in _PEER_ERRORS or (name in _VAGUE_ERRORS and said)
 

@@ -15,14 +15,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from audioloom_trainer.distributed.consensus import sum_in_graph
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.input.dataset import BatchStream
 from audioloom_trainer.models.batch_norm import counted_rows
 from audioloom_trainer.models.keras_compat import (
-    apply_inside,
     compute_loss,
     is_legacy,
-    scaled,
     step_seeds,
     update_metrics,
 )
@@ -41,7 +40,7 @@ class Outcome(NamedTuple):
     counts: np.ndarray
     """Records of each global batch that took part."""
     improper: np.ndarray
-    """Of these, those of which the model said no probabilities though its loss wants some."""
+    """Records whose outputs are no probabilities though the loss takes them."""
     signals: np.ndarray
     """The workers' signals, added up."""
 
@@ -57,15 +56,10 @@ def make_train_block(
     idle: bool,
     class_weights: Sequence[float] | None = None,
 ) -> Block:
-    """Make the function that trains for k steps.
+    """Make the function that trains for k steps a model that was built under the strategy.
 
-    Args:
-        strategy: the model's strategy.
-        model: the model, built and compiled under the strategy.
-        replicas: the replicas of this process.
-        idle: whether some batch leaves replicas without a record.
-        class_weights: the weight of a record of each class in the loss and in the metrics compiled
-            as weighted metrics, like `class_weight` of Keras's `fit`.
+    Batches may leave replicas *idle*, without a record. Class weights count as those of Keras's
+    `fit`, and in weighted metrics too.
 
     Returns:
         (stream, k, signals of this worker) → `Outcome`; traced once. Call it outside the
@@ -82,10 +76,10 @@ def make_train_block(
             with counted_rows(share.count) if idle else nullcontext():
                 predictions = model(share.x, training=True)
             loss = _weighted_loss(model, share, predictions, replicas, training=True)
-            wanted = scaled(model, loss)
+            wanted = loss if inside else model.optimizer.scale_loss(loss)
         gradients = tape.gradient(wanted, variables)
-        if inside:
-            apply_inside(model, gradients, variables)
+        if inside:  # an optimizer of tf_keras sums, clips and applies the replicas' gradients
+            model.optimizer.apply_gradients(zip(gradients, variables, strict=True))
             gradients = []
         else:
             gradients = _summed(gradients, replicas)
@@ -112,7 +106,8 @@ def make_train_block(
             following = next(iterator)
             results = results.write(i, as_is(*batch))
             batch = following
-        return _sum_over_workers(strategy, results.stack(), signals, replicas), batch
+        flat = tf.concat([tf.reshape(results.stack(), [-1]), signals], axis=0)
+        return sum_in_graph(strategy, flat, replicas), batch
 
     return _runner(block)
 
@@ -147,8 +142,8 @@ def make_evaluation_block(
             stats, part = strategy.run(as_is, args=next(iterator))
             results = results.write(i, tf.add_n(strategy.experimental_local_results(stats)))
             answers = answers.write(i, tf.concat(strategy.experimental_local_results(part), 0))
-        total = _sum_over_workers(strategy, results.stack(), tf.zeros((0,)), replicas)
-        return total, answers.concat()
+        flat = tf.reshape(results.stack(), [-1])
+        return sum_in_graph(strategy, flat, replicas), answers.concat()
 
     traced = tf.function(block)
 
@@ -249,21 +244,6 @@ def _average(variable: Any) -> None:
     first = tf.cast(tf.equal(context.replica_id_in_sync_group, 0), value.dtype)
     base = context.all_reduce(tf.distribute.ReduceOp.SUM, value * first)
     variable.assign(base + context.all_reduce(tf.distribute.ReduceOp.MEAN, value - base))
-
-
-def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Replicas) -> Any:
-    """Sum over all workers in one collective; each process counts once."""
-    flat = tf.concat([tf.reshape(results, [-1]), signals], axis=0)
-
-    def once(values: Any) -> Any:
-        number = tf.distribute.get_replica_context().replica_id_in_sync_group
-        return (
-            values
-            if replicas.count == 1
-            else values * tf.cast(number == replicas.first, values.dtype)
-        )
-
-    return strategy.reduce("SUM", strategy.run(once, args=(flat,)), axis=None)
 
 
 def _runner(block: Any) -> Block:

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -18,16 +19,19 @@ from audioloom_trainer.runtime.resources import available_cores, keep_freed_memo
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True)
+class Gang:
+    """The workers that train together, under their strategy, and the replicas of this one."""
+
+    strategy: Any
+    cluster: Cluster
+    replicas: Replicas
+
+
 def set_up_tensorflow(
     *, threads: int, deterministic: bool, seed: int, legacy: bool = False
 ) -> None:
-    """Import TensorFlow with Keras 3, before any other module imports it.
-
-    Args:
-        threads: threads of TensorFlow's pools; 0 takes the cores that this process may use.
-        deterministic: make equal inputs give equal bits, which is slower on GPUs.
-        seed: seed of all random numbers of Keras and NumPy.
-        legacy: import the older Keras, `tf_keras`, too.
+    """Import TensorFlow with Keras 3, and `tf_keras` if asked, before any other module does.
 
     Raises:
         TensorFlowMissing: TensorFlow is not installed.
@@ -64,14 +68,7 @@ def set_up_tensorflow(
 
 
 def set_up_legacy(seed: int) -> None:
-    """Import the older Keras, after TensorFlow was set up.
-
-    Args:
-        seed: seed of all its random numbers.
-
-    Raises:
-        KerasMissing: the older Keras is not installed.
-    """
+    """Import the older Keras, after TensorFlow was set up; KerasMissing if it is not installed."""
     try:
         import tf_keras  # noqa: PLC0415
     except ImportError as error:
@@ -89,8 +86,7 @@ def set_up_legacy(seed: int) -> None:
 def make_strategy(cluster: Cluster) -> Any:
     """Make the strategy for this process: alone, with several GPUs, or as one of several workers.
 
-    Raises:
-        PeerLost: the other workers did not start in time.
+    PeerLost is raised if the other workers do not start in time.
     """
     import tensorflow as tf  # noqa: PLC0415
 
@@ -108,7 +104,6 @@ def warn_of_listeners(cluster: Cluster) -> None:
     """Warn that TensorFlow's server accepts connections at every address of the machine.
 
     It listens everywhere, whatever TF_CONFIG says; the launcher starts workers so that it cannot.
-    The warning is for a TF_CONFIG set by hand, or repeats the launcher's own warning.
     """
     host = cluster.workers[cluster.rank].rpartition(":")[0].strip("[]")
     known = set()

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any
 
 import keras
 import numpy as np
@@ -18,6 +17,7 @@ from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.consensus import sum_over_workers
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import Outcome, make_evaluation_block
+from audioloom_trainer.distributed.strategy import Gang
 from audioloom_trainer.errors import LossExploded, NotFinite, NotProbabilities, WrongCount
 from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.report import SplitEvaluation
@@ -39,15 +39,12 @@ from audioloom_trainer.shards.shard_set import ShardSet, Split
 log = structlog.get_logger()
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Scoring:
-    """A model, built and compiled under its strategy, and the shards that it reads."""
+    """A model, built and compiled under the strategy of its gang, and the shards that it reads."""
 
-    strategy: Any
+    gang: Gang
     model: keras.Model
-    cluster: Cluster
-    replicas: Replicas
-    shard_set: ShardSet
     staging: Staging
     batch: int
     """Records of a global batch."""
@@ -57,9 +54,10 @@ class Scoring:
     """What the loss of a batch may be, as soon as a training knows it."""
 
     def __post_init__(self) -> None:
+        self.shard_set = self.staging.shard_set
         self._failure: BaseException | None = None
         self._evaluate = make_evaluation_block(
-            self.strategy, self.model, self.replicas, self.shard_set.classes
+            self.gang.strategy, self.model, self.gang.replicas, self.shard_set.classes
         )
 
     def evaluate(self, split: Split) -> SplitEvaluation:
@@ -85,15 +83,16 @@ class Scoring:
     def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
         """Return the positions of this process's records in k steps, in the results' order."""
         steps = range(start, start + k)
-        parts = (shares(split, self.replicas, batch=self.batch, step=step) for step in steps)
+        parts = (shares(split, self.gang.replicas, batch=self.batch, step=step) for step in steps)
         return np.concatenate([positions for each in parts for positions in each])
 
     def _of_all(self, counts: Accumulator) -> Accumulator:
-        if self.cluster.size == 1 or not counts.classes:
+        cluster = self.gang.cluster
+        if cluster.size == 1 or not counts.classes:
             return counts
-        mine = counts.parts(self.cluster.rank, self.cluster.size)
+        mine = counts.parts(cluster.rank, cluster.size)
         with self.watched("while the answers were added up"):
-            total = sum_over_workers(self.strategy, mine, self.replicas)
+            total = sum_over_workers(self.gang, mine)
         return Accumulator.whole(counts.classes, total)
 
     def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
@@ -161,20 +160,11 @@ class Scoring:
         Append to *produced* when each batch was ready, in seconds of `time.monotonic`.
         """
         feed = BatchReader(
-            self.shard_set,
-            split,
-            shuffle,
-            batch=self.batch,
-            replicas=self.replicas,
-            staging=self.staging,
+            split, shuffle, batch=self.batch, replicas=self.gang.replicas, staging=self.staging
         )
-        return stream(
-            self._remembering(feed.batches(start), produced),
-            steps_of(split.layout.total, self.batch) - start,
-            self.shard_set.shape,
-            self.shard_set.dtype,
-            numbers=self.shard_set.classes is None,
-        )
+        batches = self._remembering(feed.batches(start), produced)
+        steps = steps_of(split.layout.total, self.batch) - start
+        return stream(batches, steps, self.shard_set)
 
     def _remembering(
         self, batches: Iterator[Batch], produced: deque[float] | None
@@ -195,7 +185,7 @@ class Scoring:
     def watched(self, when: str) -> Iterator[None]:
         """Replace a TensorFlow error by its cause: an error of our input, or a lost peer."""
         try:
-            with translate_peer_failures(self.cluster, when):
+            with translate_peer_failures(self.gang.cluster, when):
                 yield
         except Exception as error:
             if self._failure is not None:
@@ -224,12 +214,5 @@ def local_scoring(
         open_cache(shard_set, settings.cache, settings.cache_bytes) as cache,
         Staging(shard_set, needed, cache=cache) as staging,
     ):
-        yield Scoring(
-            strategy=tf.distribute.get_strategy(),
-            model=model,
-            cluster=Cluster(),
-            replicas=alone,
-            shard_set=shard_set,
-            staging=staging,
-            batch=batch,
-        )
+        gang = Gang(tf.distribute.get_strategy(), Cluster(), alone)
+        yield Scoring(gang, model, staging, batch=batch)

@@ -21,7 +21,7 @@ from audioloom_trainer.input.sampler import (
     replica_positions,
 )
 from audioloom_trainer.input.staging import Staging
-from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
+from audioloom_trainer.shards.shard_set import Shard, Split
 
 
 @dataclass(frozen=True)
@@ -75,51 +75,26 @@ def shares(split: Split, replicas: Replicas, *, batch: int, step: int) -> list[N
 def needed_shards(
     split: Split, shuffle: Shuffle | None, replicas: Replicas, *, batch: int, start: int = 0
 ) -> Iterator[Shard]:
-    """Yield the shards of an epoch in the order in which a `BatchReader` holds them.
-
-    Args:
-        split: the split to read.
-        shuffle: the order of the epoch.
-        replicas: the replicas of this process.
-        batch: records of a global batch.
-        start: the first step to read.
-    """
+    """Yield the shards of an epoch from a step on, as a `BatchReader` holds them."""
     order = EpochOrder(split.layout, shuffle)
     first = max(0, start - 1) * batch  # a reader also holds the step before its first
-    for window in reading_order(order, _lanes(split, replicas)):
-        if _reads(window, split.layout.lanes, replicas, first):
+    lanes = replica_lanes(split.layout.lanes, replicas.numbers, replicas.total)
+    for window in reading_order(order, lanes):
+        inside = np.arange(window.start, window.start + window.count)
+        positions = window.lane + split.layout.lanes * inside
+        mine = np.isin(positions % replicas.total, replicas.numbers)
+        if (mine & (positions >= first)).any():
             yield from (split.shards[number] for number in window.shards)
-
-
-def _lanes(split: Split, replicas: Replicas) -> list[int]:
-    parts = (replica_lanes(split.layout.lanes, w, replicas.total) for w in replicas.numbers)
-    return sorted({lane for part in parts for lane in part})
-
-
-def _reads(window: Window, lanes: int, replicas: Replicas, first: int) -> bool:
-    positions = window.lane + lanes * np.arange(window.start, window.start + window.count)
-    if lanes % replicas.total == 0:  # then only one replica reads each lane
-        return bool(positions[-1] >= first)
-    return bool(
-        (np.isin(positions % replicas.total, replicas.numbers) & (positions >= first)).any()
-    )
 
 
 class BatchReader:
     """The batches of one epoch of one split, from any step on.
 
-    Args:
-        shard_set: the shards of the split.
-        split: the split to read.
-        shuffle: the order of the epoch; None reads in the natural order.
-        batch: records of a global batch.
-        replicas: the replicas of this process.
-        staging: holds the shards; its `needs` must follow the order of `needed_shards`.
+    The `needs` of the staging must follow the order of `needed_shards`.
     """
 
     def __init__(
         self,
-        shard_set: ShardSet,
         split: Split,
         shuffle: Shuffle | None,
         *,
@@ -127,14 +102,12 @@ class BatchReader:
         replicas: Replicas,
         staging: Staging,
     ) -> None:
-        self._set = shard_set
         self._split = split
         self._batch = batch
         self._replicas = replicas
         self._staging = staging
         self._order = EpochOrder(split.layout, shuffle)
         self._windows: dict[int, Window] = {}
-        self._ends = np.zeros(split.layout.lanes, dtype=np.int64)
         self._local: dict[int, LocalShard] = {}
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
@@ -152,13 +125,19 @@ class BatchReader:
     def _batch_of(self, step: int) -> Batch:
         parts = self._shares(step)
         counts = [len(part) for part in parts]
-        if 0 in counts and step:
-            before = self._shares(step - 1)
-            parts = [part if len(part) else before[i][-1:] for i, part in enumerate(parts)]
+        if 0 in counts and step:  # of each lane, the window of its last record is still held
+            lanes, before = self._split.layout.lanes, self._shares(step - 1)
+            known = np.sort(np.concatenate(before))
+            parts = [
+                part if len(part) else known[np.isin(known % lanes, own[-1:] % lanes)][-1:]
+                for part, own in zip(parts, before, strict=True)
+            ]
         features, targets = self._gather(np.concatenate(parts))
         sizes = [len(part) for part in parts]
         if 0 in sizes:  # the epoch has one batch only: none to repeat
-            features, targets, sizes = _with_blanks(features, targets, sizes)
+            at = np.cumsum([0, *sizes[:-1]])[np.array(sizes) == 0]
+            features, targets = np.insert(features, at, 0, axis=0), np.insert(targets, at, 0)
+            sizes = [max(1, size) for size in sizes]
         return Batch(
             features,
             targets,
@@ -171,42 +150,28 @@ class BatchReader:
         return shares(self._split, self._replicas, batch=self._batch, step=step)
 
     def _gather(self, positions: NDArray[np.int64]) -> tuple[Features, Targets]:
-        """Return features and targets of positions that ascend within each lane.
-
-        A lane's window is released before the wait for its next one, so the cache needs room for
-        only one window of each lane.
-        """
-        lanes = positions % self._split.layout.lanes
-        inside = positions // self._split.layout.lanes
-        missing = np.ones(len(positions), dtype=bool)
-        features = np.empty((len(positions), *self._set.shape), dtype=self._set.dtype)
-        kind = np.float32 if self._set.classes is None else np.int32
-        targets = np.empty(len(positions), dtype=kind)
-        while True:
-            here = missing & (inside < self._ends[lanes])
-            rows = self._order.locate(positions[here])
-            found = gather(self._local, rows, shape=self._set.shape, dtype=self._set.dtype)
+        """Return features and targets of positions that lie behind those before in their lanes."""
+        shape, dtype = self._staging.shard_set.shape, self._staging.shard_set.dtype
+        features = np.empty((len(positions), *shape), dtype=dtype)
+        targets = np.empty(len(positions), dtype=self._staging.shard_set.target_dtype)
+        for here, rows in self._order.pieces(positions, self._move_on):
+            found = gather(self._local, rows, shape=shape, dtype=dtype)
             if here.all():
                 return found
             features[here], targets[here] = found
-            missing &= ~here
-            if not missing.any():
-                return features, targets
-            self._move_on(positions[missing])
+        return features, targets
 
-    def _move_on(self, positions: NDArray[np.int64]) -> None:
-        """Release the windows before these positions, then hold the windows that contain them."""
-        first: dict[int, int] = {}
-        for position in np.sort(positions).tolist():
-            first.setdefault(position % self._split.layout.lanes, position)
-        for lane in first:
+    def _move_on(self, windows: dict[int, Window]) -> None:
+        """Release the windows of these lanes before the wait for the next ones.
+
+        So the cache needs room for only one window of each lane.
+        """
+        for lane in windows:
             self._let_go(lane)
-        for lane, position in first.items():
-            window = self._order.window_at(lane, position // self._split.layout.lanes)
+        for window in sorted(windows.values()):
             shards = [self._split.shards[number] for number in window.shards]
             self._local.update(self._staging.hold(shards))
-            self._windows[lane] = window
-            self._ends[lane] = window.start + window.count
+            self._windows[window.lane] = window
 
     def _let_go(self, lane: int) -> None:
         window = self._windows.pop(lane, None)
@@ -214,11 +179,3 @@ class BatchReader:
             for number in window.shards:
                 del self._local[number]
             self._staging.release(self._split.shards[number] for number in window.shards)
-
-
-def _with_blanks(
-    features: Features, targets: Targets, sizes: list[int]
-) -> tuple[Features, Targets, list[int]]:
-    at = np.cumsum([0, *sizes[:-1]])[np.array(sizes) == 0]
-    filled = np.insert(features, at, 0, axis=0), np.insert(targets, at, 0)
-    return *filled, [max(1, size) for size in sizes]

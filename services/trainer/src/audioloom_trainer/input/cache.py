@@ -10,9 +10,8 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,7 +20,7 @@ import structlog
 from audioloom_manifest import Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.records.compression import decompressed
-from audioloom_storage import is_guarded, locate, open_read
+from audioloom_storage import is_guarded, is_own, locate, open_read
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.runtime.retry import with_retries
@@ -87,10 +86,10 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
         try:
             mine.mkdir(mode=0o700)
         except FileExistsError:
-            if not is_own(mine, stat.S_IFDIR):
+            if not (is_own(locate(mine)) and mine.is_dir()):
                 continue  # other users may put a link to foreign files there
         else:
-            if not is_own(mine, stat.S_IFDIR):
+            if not is_own(locate(mine)):
                 raise OSError(f"{mine}: others may write what was made there for this user alone")
         lock = (mine / "lock").open("ab")
         try:
@@ -100,16 +99,6 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
             continue
         return mine, lock
     raise OSError(f"{folder}: {_MOST_WORKERS} processes or other users use this cache already")
-
-
-def is_own(path: Path, kind: int) -> bool:
-    """Return whether *path* is of that kind, no link, and writable by this user alone."""
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return False
-    ours = stat.S_IFMT(found.st_mode) == kind and found.st_uid == os.geteuid()
-    return ours and not found.st_mode & 0o022
 
 
 def verified_copy(file: FileRef, target: Path) -> None:
@@ -122,7 +111,7 @@ def verified_copy(file: FileRef, target: Path) -> None:
         StorageError: storage failed for longer than the retries.
         OSError: the local disk failed; nothing of the copy stays.
     """
-    if is_own(target, stat.S_IFREG):
+    if target.is_file() and is_own(locate(target)):
         with target.open("rb") as source:
             if hashlib.file_digest(source, "sha256").hexdigest() == file.content.sha256:
                 return
@@ -139,8 +128,7 @@ def verify_in_place(file: FileRef) -> None:
     """Compare *file*, read in place, with the manifest; raises as `verified_copy`."""
 
     def read() -> None:
-        with open_read(file.location) as source:
-            _check_size(file, source)
+        with _opened(file) as source:
             digest = hashlib.file_digest(source, "sha256")  # type: ignore[arg-type] # it is buffered
             _check(file, digest.hexdigest())
 
@@ -149,8 +137,7 @@ def verify_in_place(file: FileRef) -> None:
 
 def _copy(file: FileRef, part: Path) -> None:
     part.unlink(missing_ok=True)  # never overwrite an existing file: it may be a link
-    with open_read(file.location) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
-        _check_size(file, source)
+    with _opened(file) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
         stored = hashlib.sha256()
         pieces: Iterable[Any] = _blocks(source, stored)
         if file.uncompressed is not None:
@@ -182,9 +169,16 @@ def _unpacked(file: FileRef, wanted: Uncompressed, blocks: Iterable[Any]) -> Ite
         raise _mismatch(file, expected, plain.hexdigest())
 
 
-def _check_size(file: FileRef, source: BinaryIO) -> None:
-    size = source.seek(0, os.SEEK_END)  # known from the open: no second NameNode request
-    source.seek(0)
+@contextmanager
+def _opened(file: FileRef) -> Iterator[BinaryIO]:
+    with open_read(file.location) as source:
+        check_size(file, source.seek(0, os.SEEK_END))  # known from the open: no second request
+        source.seek(0)
+        yield source
+
+
+def check_size(file: FileRef, size: int) -> None:
+    """Refuse another size of a file than that in the manifest, with ShardMismatch."""
     if size != file.bytes:
         raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
 
@@ -199,28 +193,25 @@ def _mismatch(file: FileRef, expected: str, found: str) -> ShardMismatch:
         where=file.location,
         expected=expected,
         found=found,
-        hint="The shard was cut short or changed after its commit: copy it again, or delete the"
+        hint="The file was cut short or changed after its commit: copy it again, or delete the"
         " run of the sharder and rerun it.",
     )
 
 
 @contextmanager
-def open_cache(
-    shard_set: ShardSet,
-    folder: str | None,
-    limit: int,
-    variables: Mapping[str, str] = os.environ,
-) -> Iterator[Cache | None]:
+def open_cache(shard_set: ShardSet, folder: str | None, limit: int) -> Iterator[Cache | None]:
     """Open the cache of this process; None if all shards can be read in place.
 
     Without a *folder*, only shards that cannot be read in place are copied: in a YARN container to
     the application's local folder (it lasts as long as the application, so a restarted worker
     finds the copies), elsewhere to a temporary one.
     """
-    if folder is None and _all_in_place(shard_set):
+    files = [file for split in shard_set.splits.values() for file in split.files()]
+    in_place = all(each.location.scheme == "file" and each.uncompressed is None for each in files)
+    if folder is None and in_place:
         yield None
         return
-    given = Path(folder).expanduser().absolute() if folder else _of_application(variables)
+    given = Path(folder).expanduser().absolute() if folder else _of_application()
     with ExitStack() as stack:
         if given is None:
             made = tempfile.TemporaryDirectory(prefix="audioloom-shards-")
@@ -237,14 +228,9 @@ def open_cache(
         yield cache
 
 
-def _all_in_place(shard_set: ShardSet) -> bool:
-    files = [file for split in shard_set.splits.values() for file in split.files()]
-    return all(file.location.scheme == "file" and file.uncompressed is None for file in files)
-
-
-def _of_application(variables: Mapping[str, str]) -> Path | None:
+def _of_application() -> Path | None:
     """Return the application's local folder with the most room; None outside of YARN."""
-    named = [Path(each) for each in variables.get("LOCAL_DIRS", "").split(",") if each]
+    named = [Path(each) for each in os.environ.get("LOCAL_DIRS", "").split(",") if each]
     usable = [each for each in named if each.is_dir() and os.access(each, os.W_OK)]
     if not usable:
         return None

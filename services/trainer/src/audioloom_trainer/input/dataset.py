@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from audioloom_trainer.input.batches import Batch
+from audioloom_trainer.shards.shard_set import ShardSet
 
 _PREFETCH = 8
 
@@ -24,24 +25,15 @@ class BatchStream:
     """The one in hand; None before the first."""
 
 
-def stream(
-    batches: Iterator[Batch], steps: int, shape: tuple[int, ...], dtype: str, *, numbers: bool
-) -> BatchStream:
-    """Make a stream of *batches* that a thread of TensorFlow fills ahead.
+def stream(batches: Iterator[Batch], steps: int, shard_set: ShardSet) -> BatchStream:
+    """Make a stream of so many batches of shards, which a thread of TensorFlow fills ahead.
 
     `Dataset.from_generator` is not used: as of TensorFlow 2.21 it makes malloc return every batch's
     memory to the system, in the whole process, and feeding took four times as long.
-
-    Args:
-        batches: the batches, read to the end.
-        steps: the number of batches.
-        shape: shape of one window.
-        dtype: dtype of the features in the shards.
-        numbers: targets are numbers (float32), not classes (int32).
     """
     signature = (
-        tf.TensorSpec((None, *shape), dtype),
-        tf.TensorSpec((None,), tf.float32 if numbers else tf.int32),
+        tf.TensorSpec((None, *shard_set.shape), shard_set.dtype),
+        tf.TensorSpec((None,), shard_set.target_dtype),
         tf.TensorSpec((None,), tf.int32),
         tf.TensorSpec((None,), tf.int32),
         tf.TensorSpec((), tf.float32),

@@ -21,16 +21,12 @@ def fill(
     needed: int,
     *,
     evict: Callable[[], bool],
-    wait: Callable[[float], bool],
-) -> bool:
-    """Run *copy* and make room until it succeeds; False if staging ended first.
+    wait: Callable[[float], None],
+) -> None:
+    """Run *copy*, which makes a file of *needed* bytes, and make room until it succeeds.
 
-    Args:
-        copy: makes the copy; on a failure it leaves nothing behind.
-        path: the path of the copy.
-        needed: bytes of the copy.
-        evict: removes another copy; False if all copies are needed.
-        wait: waits for a release, for at most the given seconds; False if staging has ended.
+    A copy that fails leaves nothing behind. To make room, *evict* removes another copy, or answers
+    False if all are needed, and *wait* waits for a release, for at most the given seconds.
 
     Raises:
         DiskFull: there was no room until the retry limit.
@@ -41,7 +37,7 @@ def fill(
         pass
     while True:
         try:
-            copy()
+            return copy()
         except OSError as error:
             if error.errno not in _FULL:
                 raise
@@ -64,10 +60,7 @@ def fill(
                 needed=needed,
                 wait_s=pause,
             )
-            if not wait(pause):
-                return False
-        else:
-            return True
+            wait(pause)
 
 
 def _free(folder: Path) -> int:

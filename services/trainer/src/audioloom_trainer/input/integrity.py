@@ -1,14 +1,14 @@
 """Checks of shard files: presence and size before reading, content early in the run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Event
 
 from audioloom_manifest import Patience
 from audioloom_storage import Location, NotFound, list_folder, stat
 
-from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.input.cache import verify_in_place
+from audioloom_trainer.input.cache import check_size, verify_in_place
 from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 
 
@@ -22,27 +22,14 @@ def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
         ShardMismatch: names the first file of another size.
     """
     files = [file for split in splits for file in shard_set.split(split).files()]
-    sizes = dict(_sizes({file.location.parent for file in files}))
+    sizes: dict[Location, int] = {}
+    for folder in {file.location.parent for file in files}:
+        with suppress(NotFound):
+            sizes.update((entry.location, entry.size) for entry in list_folder(folder))
     other = [file for file in files if sizes.get(file.location) != file.bytes]
     Patience().wait_for(file.location for file in other)
     for file in other:
-        found = stat(file.location).size
-        if found != file.bytes:
-            raise ShardMismatch(
-                where=file.location,
-                expected=f"{file.bytes} bytes",
-                found=f"{found}",
-                hint="The file was cut short or exchanged after its commit: copy it again, or"
-                " delete the run of the sharder and rerun it.",
-            )
-
-
-def _sizes(folders: Iterable[Location]) -> Iterator[tuple[Location, int]]:
-    for folder in folders:
-        try:
-            yield from ((entry.location, entry.size) for entry in list_folder(folder))
-        except NotFound:
-            continue
+        check_size(file, stat(file.location).size)
 
 
 def verify_early(files: Sequence[FileRef], ended: Event, verified: "Future[None]") -> None:

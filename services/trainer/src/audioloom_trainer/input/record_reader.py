@@ -26,11 +26,7 @@ _ALIGNMENT = 64  # EIGEN_MAX_ALIGN_BYTES with AVX-512, the most there is
 
 @dataclass(frozen=True)
 class LocalShard:
-    """A shard on local disk, open, with its index in memory.
-
-    Args:
-        targets: one target a record: class numbers (int32) or numbers (float32).
-    """
+    """A shard on local disk, open, with its index in memory and one target a record."""
 
     path: Path
     descriptor: int
@@ -43,16 +39,7 @@ class LocalShard:
 
 
 def open_local(path: Path, index: Index, *, numbers: bool) -> LocalShard:
-    """Open a verified shard.
-
-    Args:
-        path: the shard's file.
-        index: its checked index.
-        numbers: the target is the number in each record, not its class.
-
-    Raises:
-        ShardMismatch: a record lacks the target number.
-    """
+    """Open a verified shard; ShardMismatch if numbers are the targets and a record lacks one."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         targets = _numbers(descriptor, index, path) if numbers else index.label.astype(np.int32)
@@ -69,16 +56,9 @@ def gather(
     shape: tuple[int, ...],
     dtype: str,
 ) -> tuple[Features, Targets]:
-    """Read features and targets of the records in *rows*, in the order of *rows*.
+    """Read features (records, *shape) and targets (records,) of records in shards, by number.
 
-    Args:
-        shards: every shard in *rows*, by number.
-        rows: int64 (records, 2): shard number, row in the shard.
-        shape: shape of one feature.
-        dtype: "float32" or "float16".
-
-    Returns:
-        Features (records, *shape) of *dtype*, and targets (records,).
+    In *rows* stand shard number and row in the shard of each record: int64 (records, 2).
 
     Raises:
         ShardMismatch: a file is shorter than at its verification.

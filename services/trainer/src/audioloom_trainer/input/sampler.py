@@ -13,7 +13,8 @@ So a shuffled order is a sort of hashes: SplitMix64 of (key, index), ties by ind
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import gcd
 
@@ -37,10 +38,7 @@ def key_of(*parts: str | int) -> int:
 
 
 def permutation(key: int, count: int) -> NDArray[np.int64]:
-    """Return the numbers 0 … count-1 in the order given by *key*: int64 (count,).
-
-    Takes about 0.1 microseconds a number and keeps no state.
-    """
+    """Return the numbers 0 … count-1 in the order given by *key*: int64 (count,)."""
     index = np.arange(1, count + 1, dtype=np.uint64)
     with np.errstate(over="ignore"):  # SplitMix64 is arithmetic modulo 2**64
         mixed = np.uint64(key) + index * _GAMMA
@@ -59,6 +57,10 @@ class Shuffle:
     window: int
     """Shards of a lane that are shuffled together."""
 
+    def key(self, *parts: str | int) -> int:
+        """Return the key of a part of the order."""
+        return key_of(self.seed, self.epoch, *parts)
+
 
 @dataclass(frozen=True, order=True)
 class Window:
@@ -73,16 +75,13 @@ class Window:
 class EpochOrder:
     """The reading order of one epoch of one split.
 
-    Args:
-        layout: the layout of the split.
-        shuffle: None reads every lane in its natural order, one shard at a time.
+    Without a shuffle, every lane is read in its natural order, one shard at a time.
     """
 
     def __init__(self, layout: Layout, shuffle: Shuffle | None = None) -> None:
         self.layout = layout
         self.shuffle = shuffle
         self._windows: dict[int, tuple[Window, ...]] = {}
-        self._starts: dict[int, NDArray[np.int64]] = {}
         # The rows of one window of each lane, concatenated, and the range of their indexes.
         self._kept: dict[int, NDArray[np.int64]] = {}
         self._rows = np.empty((0, 2), dtype=np.int64)
@@ -94,7 +93,6 @@ class EpochOrder:
         """Return the windows of *lane* in reading order."""
         if lane not in self._windows:
             self._windows[lane] = tuple(self._cut(lane))
-            self._starts[lane] = np.array([w.start for w in self._windows[lane]], dtype=np.int64)
         return self._windows[lane]
 
     def rows(self, window: Window) -> NDArray[np.int64]:
@@ -105,37 +103,51 @@ class EpochOrder:
         rows = np.stack([shards, inside], axis=1)
         if self.shuffle is None:
             return rows
-        key = self._key("records", window.lane, window.start)
+        key = self.shuffle.key("records", window.lane, window.start)
         return rows[permutation(key, window.count)]
 
     def locate(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return shard number and row of each epoch position: (len(positions), 2).
-
-        Positions may have any order. Ascending positions are fastest, because the rows of one
-        window of each lane are kept.
-        """
+        """Return shard number and row of each epoch position: (len(positions), 2)."""
         found = np.empty((len(positions), 2), dtype=np.int64)
+        for here, rows in self.pieces(positions):
+            found[here] = rows
+        return found
+
+    def pieces(
+        self, positions: NDArray[np.int64], moved: Callable[[dict[int, Window]], object] = len
+    ) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
+        """Yield which positions lie in the windows that are kept, one of each lane, and their rows.
+
+        Positions may have any order. Ascending positions are fastest. When lanes move on to other
+        windows, *moved* is called with these.
+        """
         lanes, indexes = positions % self.layout.lanes, positions // self.layout.lanes
         missing = np.ones(len(positions), dtype=bool)
         while True:
             inside = indexes - self._first[lanes]
             here = missing & (inside >= 0) & (inside < self._counts[lanes])
-            found[here] = self._rows[self._places[lanes[here]] + inside[here]]
+            yield here, self._rows[self._places[lanes[here]] + inside[here]]
             missing &= ~here
             if not missing.any():
-                return found
-            self._keep(lanes[missing], indexes[missing])
+                return
+            windows = self._windows_at(lanes[missing], indexes[missing])
+            moved(windows)
+            self._keep(windows)
 
-    def window_at(self, lane: int, index: int) -> Window:
-        """Return the window that holds record *index* of *lane*."""
-        windows = self.windows(lane)
-        return windows[int(np.searchsorted(self._starts[lane], index, side="right")) - 1]
+    def _windows_at(
+        self, lanes: NDArray[np.int64], indexes: NDArray[np.int64]
+    ) -> dict[int, Window]:
+        """Return, for each lane, the window that holds its lowest index in *indexes*."""
+        order = np.argsort(indexes, kind="stable")
+        different, lowest = np.unique(lanes[order], return_index=True)
+        windows = {}
+        for lane, index in zip(different.tolist(), indexes[order][lowest].tolist(), strict=True):
+            every = self.windows(lane)
+            windows[lane] = every[bisect_right(every, index, key=lambda each: each.start) - 1]
+        return windows
 
-    def _keep(self, lanes: NDArray[np.int64], indexes: NDArray[np.int64]) -> None:
-        """Keep, for each lane, the window that holds its first index in *indexes*."""
-        different, first = np.unique(lanes, return_index=True)
-        for lane, index in zip(different.tolist(), indexes[first].tolist(), strict=True):
-            window = self.window_at(lane, index)
+    def _keep(self, windows: dict[int, Window]) -> None:
+        for lane, window in windows.items():
             self._kept[lane] = self.rows(window)
             self._first[lane], self._counts[lane] = window.start, window.count
         lengths = [len(rows) for rows in self._kept.values()]
@@ -147,18 +159,13 @@ class EpochOrder:
         size = 1
         if self.shuffle is not None:
             size = self.shuffle.window
-            shards = shards[permutation(self._key("shards", lane), len(shards))]
+            shards = shards[permutation(self.shuffle.key("shards", lane), len(shards))]
         start = 0
         for first in range(0, len(shards), size):
             taken = tuple(shards[first : first + size].tolist())
             count = sum(self.layout.records[shard] for shard in taken)
             yield Window(start, lane, count, taken)
             start += count
-
-    def _key(self, *parts: str | int) -> int:
-        if self.shuffle is None:
-            raise ValueError("the natural order has no key")
-        return key_of(self.shuffle.seed, self.shuffle.epoch, *parts)
 
 
 def replica_positions(
@@ -174,10 +181,11 @@ def replica_positions(
     return np.arange(first, max(first, stop), replicas, dtype=np.int64)
 
 
-def replica_lanes(lanes: int, replica: int, replicas: int) -> tuple[int, ...]:
-    """Return the lanes of *replica* of *replicas*; all lanes if the numbers share no divisor."""
+def replica_lanes(lanes: int, mine: Iterable[int], replicas: int) -> list[int]:
+    """Return the lanes that some of the replicas read; all if the numbers share no divisor."""
     step = gcd(lanes, replicas)
-    return tuple(range(replica % step, lanes, step))
+    read = {replica % step for replica in mine}
+    return [lane for lane in range(lanes) if lane % step in read]
 
 
 def allowed_replicas(lanes: int) -> tuple[int, ...]:

@@ -34,6 +34,10 @@ _MOST_PROMISED = 4096
 STALL_SECONDS = 10.0
 
 
+class _Ended(Exception):
+    """Staging has ended."""
+
+
 class Staging:
     """The shards of one worker, on local disk while they are needed.
 
@@ -53,7 +57,7 @@ class Staging:
         cache: Cache | None,
         early: Sequence[FileRef] = (),
     ) -> None:
-        self._set = shard_set
+        self.shard_set = shard_set
         self._needs: Iterator[Shard] = iter(needs)
         self._ahead: deque[Shard] = deque()
         self._cache = cache
@@ -119,10 +123,7 @@ class Staging:
             self._change.notify_all()
 
     def replan(self, needs: Iterable[Shard]) -> None:
-        """Replace the remaining needs, because the training has ended early.
-
-        No shard may be held.
-        """
+        """Replace the remaining needs, because the training has ended early, with none held."""
         with self._change:
             self._needs = iter(needs)
             self._ahead.clear()
@@ -163,75 +164,68 @@ class Staging:
             self._holders[key] += 1
             if key not in self._held:
                 data, index = self._paths[key]
-                parsed = self._set.parse_index(shard, index.read_bytes())
-                self._held[key] = open_local(data, parsed, numbers=self._set.classes is None)
+                parsed = self.shard_set.parse_index(shard, index.read_bytes())
+                self._held[key] = open_local(data, parsed, numbers=self.shard_set.classes is None)
             return self._held[key]
 
     def _run(self) -> None:
         try:
-            while (shard := self._next()) is not None:
-                self._fetch(shard)
+            while True:
+                self._fetch(self._next())
+        except _Ended:
+            return
         except BaseException as error:  # noqa: BLE001  (the waiting thread raises it)
             with self._change:
                 self._failure = error
                 self._change.notify_all()
 
-    def _next(self) -> Shard | None:
+    def _next(self) -> Shard:
         with self._change:
             while not self._ended.is_set():
                 self._turn_of_fetch = self._turns
                 if self._promised.total() >= _MOST_PROMISED:
-                    self._change.wait()
+                    self._wait()
                     continue
                 shard = self._ahead.popleft() if self._ahead else next(self._needs, None)
                 if shard is not None:
                     return shard
                 self._idle = True
                 self._change.notify_all()
-                self._change.wait()
-            return None
+                self._wait()
+            raise _Ended
 
     def _fetch(self, shard: Shard) -> None:
         key = (shard.split, shard.number)
-        if key not in self._paths:
-            paths = self._bring(shard)
-            if paths is None:
-                return
-            with self._change:
-                self._paths[key] = paths
+        paths = self._paths.get(key) or self._bring(shard)
         with self._change:
+            self._paths[key] = paths
             if self._turn_of_fetch == self._turns:
                 self._promised[key] += 1
             self._change.notify_all()
 
-    def _bring(self, shard: Shard) -> tuple[Path, Path] | None:
+    def _bring(self, shard: Shard) -> tuple[Path, Path]:
         if self._cache is None:  # every shard can be read in place
             for file in (shard.data, shard.index):
                 verify_in_place(file)
             return _path(shard.data), _path(shard.index)
         paths = self._cache.paths(shard)
         self._cache.claim(*paths)
-        if not self._make_room(shard, self._cache):
-            return None
+        self._make_room(shard, self._cache)
         for file, path in zip((shard.data, shard.index), paths, strict=True):
             copy, needed = partial(verified_copy, file, path), file.content.bytes
-            if not fill(copy, path, needed, evict=self._evict, wait=self._wait):
-                return None
+            fill(copy, path, needed, evict=self._evict, wait=self._wait)
         return paths
 
-    def _make_room(self, shard: Shard, cache: Cache) -> bool:
-        """Evict copies and wait for releases until *shard* fits; False if staging ended first."""
+    def _make_room(self, shard: Shard, cache: Cache) -> None:
+        """Evict copies and wait for releases until *shard* fits."""
         with self._change:
             while cache.left + sum(self._sizes.values()) + shard.bytes > cache.limit:
-                if self._ended.is_set():
-                    return False
                 if not self._evict():
                     self._stalled_for = shard
                     self._change.notify_all()
-                    self._change.wait()
+                    self._wait()
                     self._stalled_for = None
             self._sizes[(shard.split, shard.number)] = shard.bytes
-            return True
 
     def _evict(self) -> bool:
         """Remove the copy with the furthest next use; False if every copy is needed."""
@@ -246,12 +240,13 @@ class Staging:
             del self._sizes[victim]
             return True
 
-    def _wait(self, seconds: float) -> bool:
-        """Wait at most *seconds* for a release; False if staging has ended."""
+    def _wait(self, seconds: float | None = None) -> None:
+        """Wait for a change, at most *seconds*; raise _Ended if staging has ended."""
         with self._change:
             if not self._ended.is_set():
                 self._change.wait(seconds)
-            return not self._ended.is_set()
+            if self._ended.is_set():
+                raise _Ended
 
     def _furthest(self) -> Key | None:
         """Return the copy, neither held nor promised, whose next use lies furthest ahead."""

@@ -99,10 +99,7 @@ class ForeignPart(ValueError):
 
 
 def read_architecture(data: bytes) -> dict[str, Any]:
-    """Read the architecture in a file of a run and check that Keras may build it.
-
-    Args:
-        data: the JSON from `keras.Model.to_json`.
+    """Read the JSON of `keras.Model.to_json` and check that Keras may build it.
 
     Raises:
         BadArchitecture: the data is no architecture, or is too large or too deep.

@@ -18,7 +18,6 @@ from audioloom_stage import (
 )
 
 Value = str | int | float | bool | None
-Arguments = Mapping[str, Value]
 
 _REFERENCE = "env:"
 _LONG = 6
@@ -26,11 +25,7 @@ _LONG = 6
 
 
 def check_no_secret(arguments: dict[str, Value]) -> dict[str, Value]:
-    """Return the arguments unchanged, after a check that none is a secret.
-
-    Raises:
-        ValueError: an argument has the name or the form of a secret.
-    """
+    """Return the arguments unchanged; ValueError if one has the name or the form of a secret."""
     for name, value in arguments.items():
         if _is_secret(name, value):
             raise ValueError(
@@ -53,11 +48,10 @@ def _is_secret(name: str, value: Value) -> bool:
     return is_secret_name(name) and digits >= _LONG and not name.lower().endswith("id")
 
 
-def with_secrets(arguments: Arguments) -> dict[str, Value]:
+def with_secrets(arguments: Mapping[str, Value]) -> dict[str, Value]:
     """Replace each `env:VARIABLE` by the variable's value, and mask the value in all output.
 
-    Raises:
-        BadConfiguration: the variable is not set.
+    BadConfiguration is raised if the variable is not set.
     """
     found = dict(arguments)
     for name, value in arguments.items():

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import keras
+import structlog
 import tensorflow as tf
 
 from audioloom_trainer.errors import BadModel
@@ -19,7 +20,8 @@ from audioloom_trainer.models.keras_compat import (
     normalisations,
     synchronise_moments,
 )
-from audioloom_trainer.models.source import ModelSource
+
+log = structlog.get_logger()
 
 # Each replica of a process is traced in its own thread, and one may pause while another runs.
 _here = threading.local()
@@ -35,19 +37,8 @@ def counted_rows(count: Any) -> Iterator[None]:
         _here.count = None
 
 
-def synchronise(
-    model: keras.Model, source: ModelSource, shape: Sequence[int], *, replicas: int
-) -> int:
-    """Make batch normalisation use the moments of the whole global batch.
-
-    Args:
-        model: the built model.
-        source: where the model comes from, for errors.
-        shape: shape of one window.
-        replicas: the number of replicas that train together.
-
-    Returns:
-        The number of changed layers.
+def synchronise(model: keras.Model, shape: Sequence[int], *, replicas: int) -> None:
+    """Make batch normalisation of windows of a shape use the moments of the whole global batch.
 
     Raises:
         BadModel: a layer uses a mask with several replicas, whose moments Keras does not sum.
@@ -62,13 +53,13 @@ def synchronise(
         in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
     if masked:
         raise BadModel(
-            where=source.place,
             expected="a model that can be trained exactly",
             found=f"the batch normalisation {masked[0]!r} gets a mask, with {replicas} replicas",
             hint="Keras does not add masked moments up over replicas: use LayerNormalization, or"
             " one replica.",
         )
-    return len(layers)
+    if layers:
+        log.info("batch normalisation is synchronised over the replicas", layers=len(layers))
 
 
 def _counting(normalise: Any, name: str, masked: list[str]) -> Any:

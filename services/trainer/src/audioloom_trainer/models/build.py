@@ -31,28 +31,17 @@ _MIXED = (
 
 
 def build_model(
+    shard_set: ShardSet,
     source: ModelSource,
-    *,
-    shape: tuple[int, ...],
-    classes: int | None,
     arguments: Mapping[str, Any],
-    replicas: int,
-    coefficients: CoefficientStats | None = None,
+    *,
+    replicas: int = 1,
     legacy: bool = False,
 ) -> keras.Model:
     """Call the user's function under the strategy's scope and check the model.
 
     A function with parameters `mean` and `variance` gets those of the coefficients in train,
     float32 (coefficients,) each, in the form of `keras.layers.Normalization(axis=1)`.
-
-    Args:
-        source: the user's function.
-        shape: shape of one window, without the batch.
-        classes: the number of classes; None if the target is a number.
-        arguments: the user's arguments; a secret is a reference to a variable.
-        replicas: the number of replicas that train together.
-        coefficients: moments of the coefficients in train, if known.
-        legacy: require a model of `tf_keras`.
 
     Returns:
         The compiled model with all variables, also those of optimizer and metrics, and with
@@ -63,53 +52,30 @@ def build_model(
         BadConfiguration: the variable of a secret is not set.
     """
     function = load_function(source)
-    given = {"shape": shape, "classes": classes, **arguments}
+    given = {"shape": shard_set.shape, "classes": shard_set.classes, **arguments}
     secrets = with_secrets(arguments)
     try:
-        model = function(**_moments(function, coefficients) | given | secrets)
+        model = function(**_moments(function, shard_set.coefficients) | given | secrets)
     except Exception as error:
+        call = ", ".join(f"{name}={value!r}" for name, value in given.items())
         raise BadModel(
             where=source.line_of(error),
-            expected=f"a compiled model from {source.function}({_shown(given)})",
+            expected=f"a compiled model from {source.function}({call})",
             found=describe_error(error),
             hint=_MIXED if _BETWEEN_WORKERS in str(error) else _CALLED,
         ) from error
     try:
-        check_model(
-            model, source.place, shape=shape, classes=classes, replicas=replicas, legacy=legacy
-        )
+        check_model(model, shard_set, replicas=replicas, legacy=legacy)
+        synchronise(model, shard_set.shape, replicas=replicas)
     except BadModel as error:
-        if error.__cause__ is not None:  # the user's own code failed, in a layer or a loss
-            error.where = source.line_of(error.__cause__)
+        cause = error.__cause__  # of the user's own code that failed, in a layer or a loss
+        error.where = source.place if cause is None else source.line_of(cause)
         raise
-    if normalising := synchronise(model, source, shape, replicas=replicas):
-        log.info("batch normalisation is synchronised over the replicas", layers=normalising)
     model.optimizer.build(model.trainable_variables)
     return model
 
 
-def build_for(
-    shard_set: ShardSet,
-    source: ModelSource,
-    arguments: Mapping[str, Any],
-    *,
-    replicas: int = 1,
-    legacy: bool = False,
-) -> keras.Model:
-    """Build the model of *source* for the windows, classes and coefficients of shards."""
-    return build_model(
-        source,
-        shape=shard_set.shape,
-        classes=shard_set.classes,
-        arguments=arguments,
-        replicas=replicas,
-        coefficients=shard_set.coefficients,
-        legacy=legacy,
-    )
-
-
 def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, Any]:
-    """Return the moments that the function has parameters for; none if they are unknown."""
     if coefficients is None:
         return {}
     known = {"mean": coefficients.mean, "variance": coefficients.variance}
@@ -120,7 +86,8 @@ def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, 
 def configuration(model: keras.Model) -> dict[str, Any]:
     """Return Keras's configuration of the model, without weights; {} if Keras cannot write it."""
     try:
-        found: dict[str, Any] = json.loads(model.to_json(), parse_constant=_refuse)
+        found: dict[str, Any] = json.loads(model.to_json())
+        json.dumps(found, allow_nan=False)
     except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
         log.warning(
             "Keras cannot write this model: no configuration", found=describe_error(error, 200)
@@ -129,16 +96,8 @@ def configuration(model: keras.Model) -> dict[str, Any]:
     return found
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} in the configuration")
-
-
 def load_function(source: ModelSource) -> Any:
-    """Import the module of *source*, once, and return its function.
-
-    Raises:
-        BadModel: the module cannot be imported or lacks the function.
-    """
+    """Import the module of *source*, once, and return its function; BadModel if that fails."""
     try:
         if source.module is not None:
             module = importlib.import_module(source.module)
@@ -162,17 +121,16 @@ def load_function(source: ModelSource) -> Any:
         ) from error
     function = getattr(module, source.function, None)
     if not callable(function):
-        own = {
-            n: v for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__
-        }
-        names = sorted(n for n, v in own.items() if callable(v) and n[0] != "_")
+        names = sorted(
+            name
+            for name, value in vars(module).items()
+            if getattr(value, "__module__", "") == module.__name__
+            and callable(value)
+            and not name.startswith("_")
+        )
         raise BadModel(
             where=source.path,
             expected=f"a function {source.function!r}",
             found=f"the functions {', '.join(names[:20]) or 'none'}",
         )
     return function
-
-
-def _shown(given: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value!r}" for key, value in given.items())

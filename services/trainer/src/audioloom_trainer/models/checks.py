@@ -1,6 +1,6 @@
 """Refuse a model that cannot be trained exactly, and name the part and the reason."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import keras
@@ -18,43 +18,32 @@ from audioloom_trainer.models.keras_compat import (
     update_metrics,
 )
 from audioloom_trainer.models.state import other_state
+from audioloom_trainer.shards.shard_set import ShardSet
 
 _REDUCTIONS = ("sum_over_batch_size", "mean", "sum")
 _OVERRIDDEN = ("train_step", "test_step", "compute_loss", "compute_metrics")
 
 
 def check_model(
-    model: Any,
-    place: str,
-    *,
-    shape: tuple[int, ...],
-    classes: int | None,
-    replicas: int,
-    legacy: bool = False,
+    model: Any, shard_set: ShardSet, *, replicas: int = 1, legacy: bool = False
 ) -> None:
-    """Check the model and try it on one window of zeros, which creates its metrics' variables.
+    """Check the return value of the user's function for shards, replicas and the wanted Keras.
 
-    Args:
-        model: the return value of the user's function.
-        place: where the model comes from, for errors.
-        shape: shape of one window, without the batch.
-        classes: the number of classes; None if the target is a number.
-        replicas: the number of replicas that train together.
-        legacy: require a model of `tf_keras`.
+    Try it on one window of zeros, which creates its metrics' variables.
 
     Raises:
-        BadModel: names the fault of the model.
+        BadModel: names the fault of the model, but not where it is.
     """
-    _check_compiled(model, place, legacy=legacy)
-    _check_exact(model, place, replicas)
-    _check_shapes(model, place, shape, classes)
-    _check_loss(model, place, shape, classes)
+    _check_compiled(model, legacy=legacy)
+    for found, hint in _inexact(model, replicas):
+        raise BadModel(expected="a model that can be trained exactly", found=found, hint=hint)
+    _check_shapes(model, shard_set.shape, shard_set.classes)
+    _check_loss(model, shard_set.shape, shard_set.classes)
 
 
-def _check_compiled(model: Any, place: str, *, legacy: bool) -> None:
+def _check_compiled(model: Any, *, legacy: bool) -> None:
     if not isinstance(model, library(legacy=legacy).Model):
         raise BadModel(
-            where=place,
             expected="a model of tf_keras, for --keras legacy" if legacy else "a Keras 3 model",
             found=f"{type(model).__module__}.{type(model).__qualname__}",
             hint="Import tf_keras in its file (tf.keras is Keras 3 here), or leave --keras out."
@@ -64,40 +53,35 @@ def _check_compiled(model: Any, place: str, *, legacy: bool) -> None:
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None or not getattr(model, "compiled", True):
         raise BadModel(
-            where=place,
             expected="a compiled model with an optimizer",
             found="one without",
             hint="Call model.compile(optimizer=…, loss=…, metrics=[…]) before you return it.",
         )
     if not model.loss or isinstance(model.loss, (dict, list, tuple)):
         found = "several" if model.loss else "no loss"
-        raise BadModel(where=place, expected="compile() with one loss", found=found)
+        raise BadModel(expected="compile() with one loss", found=found)
 
 
-def _check_exact(model: Any, place: str, replicas: int) -> None:
-    """Refuse features that would be ignored or would make several replicas differ from one."""
+def _inexact(model: Any, replicas: int) -> Iterator[tuple[str, str]]:
+    """Yield features that would be ignored or make several replicas differ, with a remedy."""
     plain = library(legacy=is_legacy(model)).Model
     for name in _OVERRIDDEN:
         if getattr(type(model), name) is not getattr(plain, name):
-            raise _inexact(
-                place,
+            yield (
                 f"{type(model).__name__} overrides {name}()",
                 "The loop is the trainer's own; put what it does into the loss, a layer (add_loss)"
                 " or a metric.",
             )
     reduction = getattr(model.loss, "reduction", "sum_over_batch_size")
     if reduction not in (*_REDUCTIONS, "auto"):  # tf_keras's name of the first reduction
-        raise _inexact(
-            place, f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
-        )
-    for found, hint in unsupported(model, replicas):
-        raise _inexact(place, found, hint)
+        yield f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
+    if is_legacy(model):
+        yield from unsupported(model, replicas)
     if replicas == 1:
         return
     for variable in model.trainable_variables:
         if getattr(variable, "overwrite_with_gradient", False):
-            raise _inexact(
-                place,
+            yield (
                 f"{path_of(variable)!r}, a scale of float8, with {replicas} replicas",
                 "Keras hands scales over as gradients, which are added up over the replicas: use"
                 " mixed_bfloat16, or one replica.",
@@ -105,23 +89,14 @@ def _check_exact(model: Any, place: str, replicas: int) -> None:
     for variable in other_state(model):
         kind = keras.backend.standardize_dtype(variable.dtype)
         if is_legacy(model) or not keras.backend.is_float_dtype(kind):
-            raise _inexact(
-                place,
+            yield (
                 f"the state {path_of(variable)!r} of type {kind} with {replicas} replicas",
                 "State that is not trained is averaged over the replicas, and only floating point"
                 " numbers of Keras 3 can be.",
             )
 
 
-def _inexact(place: str, found: str, hint: str) -> BadModel:
-    return BadModel(
-        where=place, expected="a model that can be trained exactly", found=found, hint=hint
-    )
-
-
-def _check_shapes(
-    model: keras.Model, place: str, shape: tuple[int, ...], classes: int | None
-) -> None:
+def _check_shapes(model: keras.Model, shape: tuple[int, ...], classes: int | None) -> None:
     expected = f"a model that takes windows of shape {shape}"
     declared = _input_shape(model)
     if declared is not None and not _fits(declared, shape):
@@ -129,7 +104,6 @@ def _check_shapes(
             "keras.layers.Permute((2, 1)) transposes" if _fits(declared, shape[::-1]) else "reshape"
         )
         raise BadModel(
-            where=place,
             expected=expected,
             found=f"one that takes {declared}",
             hint=f"Its first layer is keras.layers.Input(shape); {turn} after that.",
@@ -138,29 +112,25 @@ def _check_shapes(
         output = in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
     except Exception as error:
         raise BadModel(
-            where=place,
             expected=expected,
             found=describe_error(error),
             hint="Its first layer is keras.layers.Input(shape); reshape after that.",
         ) from error
     if not tf.is_tensor(output):
         found = f"{type(output).__name__} of several"
-        raise BadModel(where=place, expected="a model with one output", found=found)
+        raise BadModel(expected="a model with one output", found=found)
     wanted = (1, 1) if classes is None else (1, classes)
     found_shape = tuple(output.shape)
     binary = classes == 2 and found_shape == (1, 1)  # noqa: PLR2004
     if found_shape != wanted and not binary:
         what = "one number" if classes is None else f"one score for each of {classes} classes"
         raise BadModel(
-            where=place,
             expected=f"an output of shape (batch, {wanted[1]}): {what}",
             found=f"(batch, {', '.join(map(str, found_shape[1:]))})",
         )
 
 
-def _check_loss(
-    model: keras.Model, place: str, shape: tuple[int, ...], classes: int | None
-) -> None:
+def _check_loss(model: keras.Model, shape: tuple[int, ...], classes: int | None) -> None:
     """Try loss and metrics on one record to create the metrics' variables, then reset them."""
     x = tf.zeros((1, *shape))
     y = tf.zeros((1,), "float32" if classes is None else "int32")
@@ -175,7 +145,6 @@ def _check_loss(
         in_replica(model, score)
     except Exception as error:
         raise BadModel(
-            where=place,
             expected=f"a loss and metrics that take {what} of shape (batch,)",
             found=describe_error(error),
             hint=""
@@ -187,16 +156,10 @@ def _check_loss(
     for name, found in metric_shapes(model).items():
         if found:
             raise BadModel(
-                where=place,
                 expected="metrics that are one number each",
                 found=f"{name!r} of shape {found}",
                 hint="Let it average over the classes: the run keeps a table of them anyway.",
             )
-
-
-def metric_names(model: keras.Model) -> list[str]:
-    """Return the names of the model's metrics in the history, without the loss."""
-    return [name for name in metric_shapes(model) if name != "loss"]
 
 
 def _input_shape(model: Any) -> tuple[int | None, ...] | None:

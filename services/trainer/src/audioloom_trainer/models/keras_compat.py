@@ -3,7 +3,7 @@
 All other code works with models of both.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -27,9 +27,6 @@ def is_legacy(model: Any) -> bool:
     return not isinstance(model, keras.Model)
 
 
-# --- a step ------------------------------------------------------------------------------------
-
-
 def compute_loss(
     model: Any, x: Any, y: Any, predictions: Any, weights: Any = None, *, training: bool = True
 ) -> Any:
@@ -45,11 +42,6 @@ def update_metrics(model: Any, x: Any, y: Any, predictions: Any, weights: Any = 
         model.compiled_metrics.update_state(y, predictions, weights)
     else:
         model.compute_metrics(x, y, predictions, weights)
-
-
-def scaled(model: Any, loss: Any) -> Any:
-    """Scale the loss as the optimizer needs it for its gradients."""
-    return loss if is_legacy(model) else model.optimizer.scale_loss(loss)
 
 
 def step_seeds(model: Any) -> Callable[[], None]:
@@ -76,11 +68,6 @@ def step_seeds(model: Any) -> Callable[[], None]:
     return begin
 
 
-def apply_inside(model: Any, gradients: Sequence[Any], variables: Sequence[Any]) -> None:
-    """Make an optimizer of `tf_keras` sum the replicas' gradients, clip and apply them."""
-    model.optimizer.apply_gradients(zip(gradients, variables, strict=True))
-
-
 def from_logits(model: Any) -> bool:
     """Return whether the loss takes logits instead of probabilities."""
     loss = model.loss
@@ -94,14 +81,6 @@ def in_replica(model: Any, run: Callable[[], Any]) -> Any:
         return run()
     strategy = tf.distribute.get_strategy()
     return strategy.experimental_local_results(strategy.run(run))[0]
-
-
-# --- variables ---------------------------------------------------------------------------------
-
-
-def all_layers(model: Any) -> Iterator[Any]:
-    """Yield every layer at any depth, also inside the user's own layers."""
-    yield from model._flatten_layers(include_self=False)  # noqa: SLF001  no public API lists all
 
 
 def path_of(variable: Any) -> str:
@@ -132,16 +111,13 @@ def metric_shapes(model: Any) -> dict[str, tuple[int, ...]]:
     return {name: tuple(getattr(value, "shape", ())) for name, value in found.items()}
 
 
-# --- layers ------------------------------------------------------------------------------------
-
-
 def normalisations(model: Any) -> list[Any]:
     """Return the layers of batch normalisation."""
     layers = library(legacy=is_legacy(model)).layers
     kinds: tuple[Any, ...] = (layers.BatchNormalization,)
     if is_legacy(model):
         kinds += (layers.experimental.SyncBatchNormalization,)
-    return [layer for layer in all_layers(model) if isinstance(layer, kinds)]
+    return [layer for layer in _all_layers(model) if isinstance(layer, kinds)]
 
 
 def synchronise_moments(layer: Any, *, legacy: bool) -> None:
@@ -153,31 +129,21 @@ def synchronise_moments(layer: Any, *, legacy: bool) -> None:
         layer._support_zero_size_input = lambda: False  # noqa: SLF001
 
 
+def _all_layers(model: Any) -> list[Any]:
+    """Return every layer at any depth, also inside the user's own layers."""
+    return list(model._flatten_layers(include_self=False))  # noqa: SLF001  no public API lists all
+
+
 def _generators(model: Any) -> list[Any]:
-    found = (getattr(layer, "_random_generator", None) for layer in all_layers(model))
+    found = (getattr(layer, "_random_generator", None) for layer in _all_layers(model))
     return list({id(each): each for each in found if each is not None}.values())
 
 
-# --- unsupported features ----------------------------------------------------------------------
-
-
 def unsupported(model: Any, replicas: int) -> Iterator[tuple[str, str]]:
-    """Yield the features of a compiled model that cannot be trained exactly, with a remedy.
-
-    Args:
-        model: the user's model, built under the strategy.
-        replicas: the number of replicas that train together.
-    """
-    if is_legacy(model):
-        yield from _unsuited_legacy(model)
-        if replicas > 1:
-            yield from _unlike_legacy(model, f"with {replicas} replicas")
-
-
-def _unsuited_legacy(model: Any) -> Iterator[tuple[str, str]]:
+    """Yield the features of a model of `tf_keras` that cannot be trained exactly, with a remedy."""
     tf_keras, optimizer = library(legacy=True), model.optimizer
     scales = isinstance(optimizer, tf_keras.mixed_precision.LossScaleOptimizer)
-    if scales or any(layer.compute_dtype != layer.dtype for layer in all_layers(model)):
+    if scales or any(layer.compute_dtype != layer.dtype for layer in _all_layers(model)):
         yield "mixed precision in tf_keras", "Leave its policy alone, or use Keras 3."
     if not isinstance(optimizer, tf_keras.optimizers.Optimizer):
         name = f"{type(optimizer).__module__}.{type(optimizer).__qualname__}"
@@ -187,14 +153,13 @@ def _unsuited_legacy(model: Any) -> Iterator[tuple[str, str]]:
             "rng_type='legacy_stateful', whose random numbers no restart can go on with",
             "Leave rng_type out, and tf_keras.backend.experimental alone.",
         )
-
-
-def _unlike_legacy(model: Any, so_many: str) -> Iterator[tuple[str, str]]:
-    if model.optimizer.use_ema:
-        yield f"use_ema {so_many}", "Use one replica, or Keras 3."
+    if replicas == 1:
+        return
+    if optimizer.use_ema:
+        yield f"use_ema with {replicas} replicas", "Use one replica, or Keras 3."
     if any(variable.constraint is not None for variable in model.trainable_variables):
-        yield f"weight constraints {so_many}", "Use one replica, or Keras 3."
+        yield f"weight constraints with {replicas} replicas", "Use one replica, or Keras 3."
     for layer in normalisations(model):
         if layer.renorm or layer.virtual_batch_size:
-            what = f"renorm or virtual_batch_size of {layer.name!r}"
-            yield f"{what} {so_many}", "Leave them out, or use one replica."
+            what = f"renorm or virtual_batch_size of {layer.name!r} with {replicas} replicas"
+            yield what, "Leave them out, or use one replica."

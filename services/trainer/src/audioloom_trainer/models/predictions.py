@@ -21,16 +21,10 @@ def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
 
 
 def record_predictions(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
-    """Return one row a record, with the columns of `accumulator.PREDICTION`.
+    """Return one row a record, with the columns of `accumulator.PREDICTION`: float32 (records, 4).
 
-    Args:
-        model: the model; its loss says whether the outputs are probabilities or logits.
-        y: true classes, int32 (records,).
-        predictions: the outputs, (records, classes), or (records, 1) for two classes.
-        classes: the number of classes.
-
-    Returns:
-        float32 (records, 4); NaN in loss and confidence if the outputs are no probabilities.
+    The true classes are int32 (records,), the predictions (records, classes), or (records, 1) for
+    two classes. Loss and confidence are NaN if the outputs are no probabilities.
     """
     logits = from_logits(model)
     outputs = class_scores(model, tf.cast(predictions, tf.float32), classes)
@@ -61,12 +55,7 @@ _TOLERANCE, _TOLERANCE_OF_HALVES = 1e-3, 5e-2
 def improper(model: Any, predictions: Any) -> Any:
     """Count the records whose outputs are no probabilities although the loss takes them.
 
-    Args:
-        model: the model; its loss says whether the outputs must be probabilities.
-        predictions: the outputs, (records, outputs).
-
-    Returns:
-        float32 (); always 0 if the loss takes logits or is not one of Keras's.
+    The count is 0 if the loss takes logits or is not one of Keras's.
     """
     name = None if from_logits(model) else _name(model)
     if name is None:

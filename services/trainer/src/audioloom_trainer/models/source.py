@@ -29,25 +29,21 @@ A comment, or another way to write the same network, keeps the revision: runs ke
 """
 
 _MOST_BYTES = 16 << 20
+_HINT = "Give it as package.module:function, path/to/file.py:function or builtin:NAME."
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """The place and identity of a model function.
-
-    Attributes:
-        module: the module to import; None for a file outside packages.
-        path: the Python file.
-        function: the function's name in the file.
-        sha256: digest of the file; None for a built-in function.
-        revision: revision of a built-in function; None for any other.
-    """
+    """The place and identity of a model function."""
 
     module: str | None
+    """None for a file outside packages."""
     path: Path
     function: str
     sha256: str | None = None
+    """The digest of the file; None for a built-in function."""
     revision: int | None = None
+    """None for any function that is not built in."""
 
     @property
     def label(self) -> str:
@@ -63,38 +59,28 @@ class ModelSource:
     def line_of(self, error: BaseException) -> str:
         """Return where in the file an error was raised, `path:line`; the path if unknown."""
         path = str(self.path)
-        lines = [
-            frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path
-        ]
+        frames = extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == path]
         if isinstance(error, SyntaxError) and error.filename == path:
             lines = [error.lineno]
         return f"{path}:{lines[-1]}" if lines else path
 
 
-def _hint(option: str) -> str:
-    return f"Give {option} as package.module:function, path/to/file.py:function or builtin:NAME."
-
-
 def find_model(reference: str, option: str = "--model") -> ModelSource:
-    """Find the function that `--model`, or another option of that form, names.
-
-    Raises:
-        BadModel: the reference is malformed, or the module or file does not exist.
-    """
+    """Find the function that `--model`, or another option of that form, names; or BadModel."""
     place, colon, function = reference.rpartition(":")
     if not colon or not place or not function.isidentifier():
-        raise BadModel(
-            where=option,
-            expected="MODULE:FUNCTION or FILE.py:FUNCTION",
-            found=repr(reference),
-            hint=_hint(option),
-        )
+        expected = "MODULE:FUNCTION or FILE.py:FUNCTION"
+        raise BadModel(where=option, expected=expected, found=repr(reference), hint=_HINT)
     if place.endswith(".py"):
         path = Path(place).expanduser().resolve()
         return ModelSource(None, path, function, _digest(path, reference, option))
-    module, _ = _REVISIONS.get(function, (None, 0))
-    if place in (BUILTIN, module):
-        return _builtin(function, option)
+    module, revision = _REVISIONS.get(function, (None, None))
+    if place == BUILTIN and module is None:
+        expected = f"a built-in function: {', '.join(_REVISIONS)}"
+        raise BadModel(where=option, expected=expected, found=repr(function))
+    if module is not None and place in (BUILTIN, module):
+        return ModelSource(module, _module_path(module, option), function, revision=revision)
     path = _module_path(place, option)
     return ModelSource(place, path, function, _digest(path, reference, option))
 
@@ -104,18 +90,7 @@ def find_builtin(label: str, revision: int | None) -> ModelSource | None:
     place, _, function = label.partition(":")
     if place != BUILTIN or _REVISIONS.get(function, ("", 0))[1] != revision:
         return None
-    return _builtin(function, "--model")
-
-
-def _builtin(function: str, option: str) -> ModelSource:
-    if function not in _REVISIONS:
-        raise BadModel(
-            where=option,
-            expected=f"a built-in function: {', '.join(_REVISIONS)}",
-            found=repr(function),
-        )
-    module, revision = _REVISIONS[function]
-    return ModelSource(module, _module_path(module, option), function, revision=revision)
+    return find_model(label)
 
 
 def _module_path(module: str, option: str) -> Path:
@@ -124,7 +99,9 @@ def _module_path(module: str, option: str) -> Path:
     spec: ModuleSpec | None = None
     parts = module.split(".")
     for depth in range(len(parts) if all(part.isidentifier() for part in parts) else 0):
-        spec = _find(".".join(parts[: depth + 1]), path)
+        name = ".".join(parts[: depth + 1])
+        finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
+        spec = next(filter(None, (finder.find_spec(name, path) for finder in finders)), None)
         if spec is None:
             break
         path = spec.submodule_search_locations or []
@@ -133,27 +110,17 @@ def _module_path(module: str, option: str) -> Path:
             where=option,
             expected=f"a Python module {module!r} in this environment",
             found="none",
-            hint=f"{_hint(option)} Modules are looked for where {Path(sys.executable).name} finds"
-            " them.",
+            hint=f"{_HINT} Modules are looked for where {Path(sys.executable).name} finds them.",
         )
     return Path(spec.origin)
-
-
-def _find(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    for finder in sys.meta_path:
-        spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
-        if spec is not None:
-            return spec
-    return None
 
 
 def _digest(path: Path, reference: str, option: str) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BadModel(
-            where=option, expected=f"a file for {reference!r}", found=str(error), hint=_hint(option)
-        ) from None
+        expected = f"a file for {reference!r}"
+        raise BadModel(where=option, expected=expected, found=str(error), hint=_HINT) from None
     if len(data) > _MOST_BYTES:
         raise BadModel(where=path, expected="a Python file", found=f"{len(data)} bytes")
     return hashlib.sha256(data).hexdigest()

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.models.keras_compat import normalisations, path_of, read
 
+Arrays = dict[str, NDArray[np.generic]]
+
 
 def seed_state(model: keras.Model) -> list[Any]:
     """Return the states of Keras 3's random generators, such as Dropout's; none in tf_keras."""
@@ -34,9 +36,6 @@ def metric_state(model: keras.Model) -> list[Any]:
     return [variable for metric in model.metrics for variable in metric.variables]
 
 
-Arrays = dict[str, NDArray[np.generic]]
-
-
 def snapshot(model: keras.Model) -> Arrays:
     """Return the state of a training; all workers must call it, as it sums their metrics."""
     return {name: read(variable) for name, variable in _named(model).items()}
@@ -49,13 +48,18 @@ def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.g
         DamagedRun: number, name or shape of the variables differ.
     """
     named = _named(model)
-    _check(named, arrays)
+    if len(arrays) != len(named):
+        raise DamagedRun(expected=f"{len(named)} variables", found=f"{len(arrays)} saved ones")
+    values = {
+        name: _as(variable, _fitting(variable, name, arrays.get(name)))
+        for name, variable in named.items()
+    }
     sums = {id(variable) for variable in metric_state(model)}
     with strategy.scope():
         for name, variable in named.items():
             if id(variable) not in sums:
-                variable.assign(_as(variable, arrays[name]))
-    metrics = [(v, _as(v, arrays[name])) for name, v in named.items() if id(v) in sums]
+                variable.assign(values[name])
+    metrics = [(v, values[name]) for name, v in named.items() if id(v) in sums]
 
     def place() -> None:
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -72,38 +76,18 @@ def weights(model: keras.Model) -> Arrays:
 
 
 def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Restore the weights from `weights`.
+    """Restore the weights from `weights`, or from a `snapshot` of a model of the same function.
 
     Raises:
         DamagedRun: the weights are those of another model.
     """
-    named = {_end(_name("weight", i, v)): v for i, v in enumerate(model.weights)}
-    values = {_end(name): array for name, array in arrays.items()}
-    _check(named, values)
-    for name, variable in named.items():
-        variable.assign(_as(variable, values[name]))
-
-
-def restore_weights_of(model: keras.Model, state: Mapping[str, NDArray[np.generic]]) -> None:
-    """Restore only the weights from a `snapshot` of another model of the same function.
-
-    Raises:
-        DamagedRun: the weights are those of another function's model.
-    """
     left: dict[str, list[NDArray[np.generic]]] = {}
-    for name in sorted(state):
-        left.setdefault(name.partition("/")[2], []).append(state[name])
+    for name in sorted(arrays):
+        left.setdefault(_end(name.partition("/")[2]), []).append(arrays[name])
     for variable in model.weights:
         path = path_of(variable)
-        found = left[path].pop(0) if left.get(path) else None
-        if found is None or found.shape != tuple(variable.shape):
-            raise DamagedRun(
-                where=path,
-                expected=f"values of shape {tuple(variable.shape)}",
-                found="none" if found is None else f"values of shape {found.shape}",
-                hint="Give --model, --model-arg and --keras as they were given to run.",
-            )
-        variable.assign(_as(variable, found))
+        found = left.get(_end(path))
+        variable.assign(_as(variable, _fitting(variable, path, found.pop(0) if found else None)))
 
 
 def _named(model: keras.Model) -> dict[str, Any]:
@@ -117,13 +101,12 @@ def _name(kind: str, number: int, variable: Any) -> str:
     return f"{kind}-{number:05}/{path_of(variable)}"
 
 
-def _end(name: str) -> str:
-    """Shorten a name to number, layer and variable: the path of outer layers is not stable.
+def _end(path: str) -> str:
+    """Shorten a path to layer and variable: that of outer layers is not stable.
 
     From a configuration, Keras may build a layer before its outer layer and omits that name.
     """
-    number, *path = name.split("/")
-    return "/".join([number, *path[-2:]])
+    return "/".join(path.split("/")[-2:])
 
 
 def _as(variable: Any, array: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -132,15 +115,14 @@ def _as(variable: Any, array: NDArray[np.generic]) -> NDArray[np.generic]:
     return array.view(kind) if array.dtype.kind == "V" else array
 
 
-def _check(named: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    for name, variable in named.items():
-        found = arrays[name].shape if name in arrays else None
-        if found != tuple(variable.shape):
-            raise DamagedRun(
-                where=name,
-                expected=f"values of shape {tuple(variable.shape)}",
-                found="none" if found is None else f"values of shape {found}",
-                hint="The model's code has changed since the values were saved.",
-            )
-    if len(arrays) != len(named):
-        raise DamagedRun(expected=f"{len(named)} variables", found=f"{len(arrays)} saved ones")
+def _fitting(variable: Any, name: str, found: NDArray[np.generic] | None) -> NDArray[np.generic]:
+    """Return the values if their shape is that of the variable."""
+    if found is None or found.shape != tuple(variable.shape):
+        raise DamagedRun(
+            where=name,
+            expected=f"values of shape {tuple(variable.shape)}",
+            found="none" if found is None else f"values of shape {found.shape}",
+            hint="The model's code has changed since, or --model, --model-arg and --keras are not"
+            " those that were given to run.",
+        )
+    return found

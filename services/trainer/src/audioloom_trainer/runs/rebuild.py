@@ -3,7 +3,7 @@
 import keras
 
 from audioloom_trainer.errors import BadModel, DamagedRun, describe_error
-from audioloom_trainer.models.build import build_for
+from audioloom_trainer.models.build import build_model
 from audioloom_trainer.models.checks import check_model
 from audioloom_trainer.models.state import restore_weights
 from audioloom_trainer.runs.committed_run import CommittedRun, cannot_rebuild, read_role
@@ -25,7 +25,7 @@ def rebuild(run: CommittedRun, shard_set: ShardSet) -> keras.Model:
         model = _of_architecture(run, shard_set)
     else:
         legacy = recipe.keras == "legacy"
-        model = build_for(shard_set, run.source, recipe.model.arguments, legacy=legacy)
+        model = build_model(shard_set, run.source, recipe.model.arguments, legacy=legacy)
     try:
         restore_weights(model, load_arrays(read_role(run.opened, "weights")))
     except BadArrays as error:
@@ -40,7 +40,7 @@ def _of_architecture(run: CommittedRun, shard_set: ShardSet) -> keras.Model:
     except Exception as error:  # noqa: BLE001  another version of Keras may raise anything
         raise cannot_rebuild(run.opened, describe_error(error)) from None
     try:
-        check_model(model, place, shape=shard_set.shape, classes=shard_set.classes, replicas=1)
+        check_model(model, shard_set)
     except BadModel as error:
         raise DamagedRun(where=place, expected=error.expected, found=error.found) from None
     return model

@@ -32,9 +32,7 @@ def available_cores(quota_file: Path = _QUOTA, variables: Mapping[str, str] = os
 def limit_arithmetic(threads: int, variables: MutableMapping[str, str] = os.environ) -> None:
     """Limit NumPy's threads, by default one for each core of the machine. Call before its import.
 
-    Args:
-        threads: 0 takes the cores that this process may use. Variables set by the user stay.
-        variables: environment variables of this process.
+    No *threads* takes the cores that this process may use. Variables set by the user stay.
     """
     for name in _LIMITS:
         variables.setdefault(name, str(threads or available_cores()))

@@ -28,7 +28,6 @@ class RetryLimit:
 
 
 LIMIT = RetryLimit()
-"""The limit of this process."""
 
 
 def pauses() -> Iterator[float]:
@@ -42,12 +41,10 @@ def pauses() -> Iterator[float]:
 def with_retries(action: Callable[[], T], *, given_up: threading.Event | None = None) -> T:
     """Call *action*, repeat it while storage does not answer, and return its result.
 
-    Args:
-        action: must be safe to repeat, even after a call with unknown outcome.
-        given_up: ends the retries once it is set.
+    It must be safe to repeat, even after a call with unknown outcome.
 
     Raises:
-        Unavailable, UnknownOutcome: storage failed for longer than the limit.
+        Unavailable, UnknownOutcome: storage failed for longer than the limit, or *given_up* is set.
     """
     left, given_up = pauses(), given_up or threading.Event()
     while True:

@@ -46,10 +46,7 @@ def handle_sigterm(grace: float = GRACE_SECONDS) -> StopRequest:
 
     This blocks the signal here and in every thread started later. Otherwise one thread that does
     not block it, such as NumPy's arithmetic threads, would end the process, or a handler of
-    TensorFlow would run.
-
-    Args:
-        grace: seconds between the signal and the forced end.
+    TensorFlow would run. After *grace* seconds the process is ended by force.
     """
     request = StopRequest()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

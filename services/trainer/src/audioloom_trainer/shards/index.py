@@ -23,15 +23,10 @@ class Index:
 def parse_index(
     data: bytes, where: object, *, records: int, size: int, value_bytes: int, classes: int | None
 ) -> Index:
-    """Parse the bytes of an index and check them against the manifest.
+    """Parse an index, found *where*, and check it against the manifest's facts about the shard.
 
-    Args:
-        data: bytes of the index file.
-        where: the index's location, for errors.
-        records: records of the shard.
-        size: bytes of the shard.
-        value_bytes: bytes of the feature values of one record.
-        classes: size of the vocabulary; None when the target is a number.
+    A shard of *size* bytes has *value_bytes* of feature values in each record. It has no classes
+    when the target is a number.
 
     Raises:
         ShardMismatch: the file is no index, has another number of records, its records do not

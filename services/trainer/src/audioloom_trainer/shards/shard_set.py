@@ -99,12 +99,13 @@ class ShardSet:
         """The number of classes; None if the target is a number."""
         return len(self.labels) or None
 
-    def split(self, name: str) -> Split:
-        """Return the split of that name.
+    @property
+    def target_dtype(self) -> str:
+        """The dtype of targets: class numbers or numbers."""
+        return "int32" if self.labels else "float32"
 
-        Raises:
-            MissingSplit: the shards have no split of that name.
-        """
+    def split(self, name: str) -> Split:
+        """Return the split of that name; MissingSplit if there is none."""
         if name not in self.splits:
             raise MissingSplit(
                 expected=f"a split {name!r}",

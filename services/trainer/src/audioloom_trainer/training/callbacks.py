@@ -6,7 +6,7 @@ restart and change the result of the run, so it is refused unless the user allow
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,56 +42,48 @@ _NEVER_CALLED = tuple(
 
 def load_callbacks(
     source: ModelSource, arguments: Mapping[str, Any], *, stateless: bool
-) -> list[keras.callbacks.Callback]:
+) -> "Callbacks":
     """Call the user's function and check the callbacks that it returns.
 
-    Args:
-        source: the user's function.
-        arguments: the user's arguments by name; a secret is a reference to a variable.
-        stateless: allow callbacks that lose their state at a restart.
+    Only *stateless* allows callbacks that lose their state at a restart.
 
     Raises:
         BadCallbacks: names the callback that cannot be called exactly.
         BadConfiguration: the variable of a secret is not set.
     """
     function = load_function(source)
-    given = with_secrets(arguments)
+    given, expected = with_secrets(arguments), "a list of callbacks"
     try:
-        found = function(**given)
+        each = function(**given)
     except Exception as error:
-        raise BadCallbacks(
-            where=source.line_of(error), expected="a list of callbacks", found=describe_error(error)
-        ) from error
-    if not isinstance(found, list | tuple):
-        raise BadCallbacks(
-            where=source.place, expected="a list of callbacks", found=type(found).__name__
-        )
-    for callback in found:
-        _check(callback, source, stateless=stateless)
-    return list(found)
+        found = describe_error(error)
+        raise BadCallbacks(where=source.line_of(error), expected=expected, found=found) from error
+    if not isinstance(each, list | tuple):
+        raise BadCallbacks(where=source.place, expected=expected, found=type(each).__name__)
+    for callback in each:
+        for expected, found, hint in _faults(callback, stateless=stateless):
+            raise BadCallbacks(where=source.place, expected=expected, found=found, hint=hint)
+    return Callbacks(each, source.place)
 
 
-def _check(callback: Any, source: ModelSource, *, stateless: bool) -> None:
+def _faults(callback: Any, *, stateless: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield what was expected of a callback, what was found, and a remedy."""
     name = f"{type(callback).__module__}.{type(callback).__qualname__}"
-
-    def refuse(expected: str, found: str, hint: str) -> BadCallbacks:
-        return BadCallbacks(where=source.place, expected=expected, found=found, hint=hint)
-
     if not isinstance(callback, known.Callback):
-        raise refuse("callbacks of Keras 3", name, "Derive it from keras.callbacks.Callback.")
+        yield "callbacks of Keras 3", name, "Derive it from keras.callbacks.Callback."
     for kind, hint in _OURS.items():
         if isinstance(callback, kind):
-            raise refuse("callbacks that the trainer needs", name, f"{hint} Leave it out.")
+            yield "callbacks that the trainer needs", name, f"{hint} Leave it out."
     for hook in _NEVER_CALLED:
         method = getattr(callback, hook)
         if getattr(method, "__func__", method) is not getattr(known.Callback, hook):
-            raise refuse(
+            yield (
                 "callbacks for the beginning and the end of training and of epochs",
                 f"{name} with {hook}()",
                 "Steps run in blocks inside TensorFlow, where nothing is called.",
             )
     if not stateless and type(callback) not in _STATE and not _has_hooks(callback):
-        raise refuse(
+        yield (
             "callbacks whose state a checkpoint can keep",
             f"{name} without get_state() and set_state(state)",
             "Give it both (the state as JSON has it), or --stateless-callbacks if it may begin anew"
@@ -107,19 +99,15 @@ def _has_hooks(callback: Any) -> bool:
 class Callbacks:
     """The callbacks of a training."""
 
-    each: Sequence[keras.callbacks.Callback]
-    where: str
+    each: Sequence[keras.callbacks.Callback] = ()
+    where: str = ""
     """Where they come from, for errors."""
 
     def __bool__(self) -> bool:
         return bool(self.each)
 
     def begin(self, model: keras.Model, names: Sequence[str]) -> None:
-        """Give the callbacks the model and start them.
-
-        Args:
-            model: the restored model, which the callbacks may still change in `end`.
-            names: names of the numbers that the callbacks will get.
+        """Give the callbacks the restored model and the names of its numbers, and start them.
 
         Raises:
             BadCallbacks: a callback monitors a number that is not in *names*.
@@ -144,9 +132,7 @@ class Callbacks:
     def epoch_ended(self, epoch: int, entry: dict[str, float]) -> bool:
         """Call the callbacks at the end of an epoch; True if a callback ends the training.
 
-        Args:
-            epoch: counted from 0.
-            entry: loss and metrics; values that callbacks add stay, as in Keras's history.
+        Values that they add to the loss and metrics in *entry* stay, as in Keras's history.
         """
         for callback in self.each:
             callback.on_epoch_end(epoch, entry)
@@ -160,11 +146,7 @@ class Callbacks:
             callback.on_train_end()
 
     def state(self) -> list[dict[str, Any]]:
-        """Return the state of each callback as JSON values.
-
-        Raises:
-            BadCallbacks: the state of a user's own callback is not JSON.
-        """
+        """Return each callback's state as JSON values; BadCallbacks if a user's own is not JSON."""
         return [self._state(callback) for callback in self.each]
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

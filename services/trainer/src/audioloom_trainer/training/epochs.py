@@ -6,7 +6,7 @@ the sum at the end of a block, so all workers decide alike.
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,7 @@ from audioloom_trainer.runs.summaries import Summaries
 from audioloom_trainer.runs.timeline import Interval, Timeline, summed, waiting
 from audioloom_trainer.runtime.signals import StopRequest
 from audioloom_trainer.training.callbacks import Callbacks
-from audioloom_trainer.training.loss_limit import loss_limit
-from audioloom_trainer.training.spec import RunSpec, TrainingPosition, needs
+from audioloom_trainer.training.spec import RunSpec, TrainingPosition, loss_limit, needs
 
 log = structlog.get_logger()
 
@@ -37,66 +36,54 @@ _BLOCK_SECONDS = 1.0
 
 @dataclass
 class Session:
-    """A training in progress.
+    """A training in progress: its model and its callbacks are restored to its position.
 
-    Args:
-        spec: the run.
-        scoring: the model, restored to `position`, under its strategy, and its shards.
-        checkpoints: the writer of checkpoints; only the chief writes.
-        progress: the worker's progress file.
-        summaries: the run's TensorBoard events; only the chief writes.
-        bar: the progress bar.
-        stop: reports whether the process received SIGTERM.
-        position: where the training stands.
-        callbacks: the user's callbacks, started and restored to `position`.
-        timeline: durations of the steps.
+    Only the chief writes checkpoints and summaries.
     """
 
     spec: RunSpec
     scoring: Scoring
     checkpoints: CheckpointWriter
     progress: ProgressFile
-    summaries: Summaries
     bar: Progress
     stop: StopRequest
     position: TrainingPosition
     callbacks: Callbacks
     timeline: Timeline = field(default_factory=Timeline)
+    evaluated: dict[str, SplitEvaluation] = field(default_factory=dict)
+    """The scores of every split except the training split, once all epochs are done."""
 
     def __post_init__(self) -> None:
         spec, scoring = self.spec, self.scoring
-        self._strategy, self._model = scoring.strategy, scoring.model
-        self._cluster, self._replicas = scoring.cluster, scoring.replicas
+        self._gang, self._model = scoring.gang, scoring.model
+        self._cluster, self._replicas = self._gang.cluster, self._gang.replicas
         self._settings, self._train_split, self._steps = spec.settings, spec.train, spec.steps
         last = (self._train_split.layout.total - 1) % self._settings.batch_size + 1
         self._train = make_train_block(
-            self._strategy,
+            self._gang.strategy,
             self._model,
             self._replicas,
             idle=last < self._replicas.total,
             class_weights=scoring.shard_set.class_weights,
         )
-        self._digest = make_weight_digest(self._strategy, self._model)
+        self._summaries = Summaries(spec.plan.folder)
+        self._digest = make_weight_digest(self._gang.strategy, self._model)
         self._wanted_block = 1
         self._saved_at = time.monotonic()
         self._traced = False
         self._staged = 0.0
         position = self.position  # on a restart the position has the first loss
-        if position.history or position.records:
-            before = (
-                position.history[0]["loss"]
-                if position.history
-                else position.loss / position.records
-            )
-            self._set_loss_limit(before)
+        if position.history:
+            self._set_loss_limit(position.history[0]["loss"])
+        elif position.records:
+            self._set_loss_limit(position.loss / position.records)
 
-    def run(self) -> dict[str, SplitEvaluation]:
+    def run(self) -> None:
         """Train to the end and score every split except the training split.
 
         Raises:
             Stopped: SIGTERM arrived; a checkpoint of the last step was saved.
-            NotFinite, NotProbabilities, LossExploded, ZeroLoss, WrongCount, PeerLost,
-            PeersDisagree, and the errors of staging.
+            BadData, BadConfiguration, TryAgain: of a step, of a comparison or of staging.
         """
         while self.position.epoch < self._settings.epochs and not self.position.stopped:
             if self.position.step == 0:
@@ -105,17 +92,14 @@ class Session:
             self._close_epoch(last=self.position.epoch + 1 == self._settings.epochs)
         self._model.optimizer.finalize_variable_values(self._model.trainable_variables)
         self.callbacks.end()
-        others = sorted(self.scoring.shard_set.splits.keys() - {"train"})
-        evaluated = {name: self._evaluate(name) for name in others}
-        if "val" in evaluated and self.position.history and not self.callbacks:
-            last = _prefixed(evaluated["val"].scores)
+        splits = self.scoring.shard_set.splits
+        for name in sorted(splits.keys() - {"train"}):
+            self.evaluated[name] = self.scoring.evaluate(splits[name])
+        if "val" in splits and self.position.history and not self.callbacks:
+            last = _prefixed(self.evaluated["val"].scores)
             self.position.history[-1].update(last)
             if self._cluster.is_chief:
-                self.summaries.write(self._global_step, last)
-        return evaluated
-
-    def _evaluate(self, split: str) -> SplitEvaluation:
-        return self.scoring.evaluate(self.scoring.shard_set.split(split))
+                self._summaries.write(self._global_step, last)
 
     @property
     def _global_step(self) -> int:
@@ -149,26 +133,25 @@ class Session:
             self._act_on(outcome.signals)
 
     def _close_epoch(self, *, last: bool) -> None:
-        position = self.position
+        position, splits = self.position, self.scoring.shard_set.splits
         entry = {"loss": position.loss / position.records, **self.scoring.metrics()}
         self._model.reset_metrics()
         self._compare_weights(f"after epoch {position.epoch + 1}")
-        if "val" in self.scoring.shard_set.splits and (self.callbacks or not last):
-            entry.update(_prefixed(self._evaluate("val").scores))
+        if "val" in splits and (self.callbacks or not last):
+            entry.update(_prefixed(self.scoring.evaluate(splits["val"]).scores))
         if self.callbacks:
             position.stopped = self._callbacks_stop(entry)
         position.history.append({"epoch": position.epoch + 1, **entry})
         shown = {key: round(value, 4) for key, value in position.history[-1].items()}
-        log.info("epoch", **shown, input_wait=self._input_wait_of_epoch())
+        begin = position.epoch * self._steps
+        mine = [each for each in self.timeline.intervals if each.step > begin]
+        log.info("epoch", **shown, input_wait=f"{summed(mine).wait:.1%}" if mine else "-")
         self.progress.event("epoch", step=self._global_step, **position.history[-1])
         if self._cluster.is_chief:
-            self.summaries.write(self._global_step, position.history[-1], self.timeline.intervals)
-        position.epoch, position.step, position.loss, position.records = (
-            position.epoch + 1,
-            0,
-            0.0,
-            0,
-        )
+            self._summaries.write(self._global_step, position.history[-1], self.timeline.intervals)
+        position.epoch += 1
+        position.step = position.records = 0
+        position.loss = 0.0
         if last or position.stopped:  # scoring may take long: a restart must not train again
             self._save()
         if position.stopped and not last:
@@ -176,11 +159,10 @@ class Session:
 
     def _callbacks_stop(self, entry: dict[str, float]) -> bool:
         """Return whether the callbacks end the training; all workers must agree."""
-        with self._strategy.scope():
+        with self._gang.strategy.scope():
             stop = self.callbacks.epoch_ended(self.position.epoch, entry)
         known = {"decisions of the callbacks": repr((stop, self.callbacks.state()))}
-        when = f"after epoch {self.position.epoch + 1}"
-        require_consensus(self._strategy, self._cluster, self._replicas, known, when)
+        require_consensus(self._gang, known, f"after epoch {self.position.epoch + 1}")
         if stop:
             log.info("the callbacks end the training", epoch=self.position.epoch + 1)
         return stop
@@ -229,13 +211,8 @@ class Session:
         self.position.callbacks = self.callbacks.state()
         self._saved_at = time.monotonic()
         if self._cluster.is_chief:
-            self.checkpoints.save(self._global_step, state, self.position.to_json())
+            self.checkpoints.save(self._global_step, state, asdict(self.position))
             self.progress.event("checkpoint", step=self._global_step)
-
-    def _waited_for_storage(self) -> float:
-        """Return the seconds of input waiting for shards since the last call."""
-        before, self._staged = self._staged, self.scoring.staging.waited
-        return self._staged - before
 
     def check_not_zero(self, outcome: Outcome) -> None:
         """Refuse a loss of exactly 0, unless the settings allow it."""
@@ -253,14 +230,10 @@ class Session:
         if self.scoring.loss_limit is None and not self._settings.allow_exploding_loss:
             self.scoring.loss_limit = loss_limit(first, self.scoring.shard_set)
 
-    def _input_wait_of_epoch(self) -> str:
-        begin = self.position.epoch * self._steps
-        mine = [each for each in self.timeline.intervals if each.step > begin]
-        return f"{summed(mine).wait:.1%}" if mine else "-"
-
     def _tell(self, k: int, seconds: float, waited: float, loss: float) -> None:
         per_step, wait = seconds / k, waited / seconds
-        storage = min(wait, self._waited_for_storage() / seconds)
+        before, self._staged = self._staged, self.scoring.staging.waited
+        storage = min(wait, (self._staged - before) / seconds)
         if self._traced:  # TensorFlow traces the graph in the first block
             self.timeline.add(Interval(self._global_step, k, per_step, wait, storage))
         self._traced = True
@@ -286,8 +259,7 @@ class Session:
                 found=f"{len(set(found))} different ones on {len(found)} devices",
                 hint="Start all workers anew, with the same command in the same environment.",
             )
-        known = {"weights": repr(found[0])}
-        require_consensus(self._strategy, self._cluster, self._replicas, known, when)
+        require_consensus(self._gang, {"weights": repr(found[0])}, when)
 
 
 def _prefixed(scores: dict[str, float]) -> dict[str, float]:

@@ -23,30 +23,26 @@ from audioloom_trainer.distributed.consensus import require_consensus
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import spread_seeds
 from audioloom_trainer.distributed.strategy import (
+    Gang,
     describe_devices,
     local_replicas,
     make_strategy,
     versions,
 )
-from audioloom_trainer.evaluation.report import (
-    SplitEvaluation,
-    evaluation_report,
-    with_mean_baseline,
-)
+from audioloom_trainer.evaluation.report import evaluation_report, with_mean_baseline
 from audioloom_trainer.evaluation.scoring import Scoring
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.input.cache import open_cache
 from audioloom_trainer.input.staging import Staging
-from audioloom_trainer.models.build import build_for, configuration
-from audioloom_trainer.models.checks import metric_names
-from audioloom_trainer.models.keras_compat import library
+from audioloom_trainer.models.build import build_model, configuration
+from audioloom_trainer.models.keras_compat import library, metric_shapes
 from audioloom_trainer.models.state import restore, restore_weights, weights
 from audioloom_trainer.reporting.report import report
 from audioloom_trainer.runs.artifacts import write_file, write_report, write_results
 from audioloom_trainer.runs.checkpoint import Checkpoint, CheckpointWriter
 from audioloom_trainer.runs.exported_model import model_files
 from audioloom_trainer.runs.progress import ProgressFile
-from audioloom_trainer.runs.summaries import Summaries, events_of
+from audioloom_trainer.runs.summaries import events_of
 from audioloom_trainer.runs.timeline import bottleneck, summed
 from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.runtime.signals import StopRequest
@@ -59,67 +55,53 @@ log = structlog.get_logger()
 
 
 def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committed | None:
-    """Train from the start or from a checkpoint to the end, and commit the run.
+    """Train to the end and commit the run; return it, or None if another worker commits it.
 
-    Args:
-        spec: the run; TensorFlow must be set up for it.
-        resume: the checkpoint to resume from.
-        stop: reports whether the process received SIGTERM.
-
-    Returns:
-        The committed run; None if another worker commits it.
+    TensorFlow must be set up for it.
     """
-    attempt = new_attempt(
-        "trainer",
-        _execution_settings(spec),
-        libraries=("audioloom-trainer",),
-        versions=versions(),
-    )
+    settings, libraries = _execution_settings(spec), ("audioloom-trainer",)
+    attempt = new_attempt("trainer", settings, libraries=libraries, versions=versions())
     cluster, launch = spec.cluster, spec.launch
     common = {"attempt": launch.attempt, "generation": launch.generation}
-    events = ProgressFile(spec.folder, cluster.rank, {"rank": cluster.rank, **common})
+    events = ProgressFile(spec.plan.folder, cluster.rank, {"rank": cluster.rank, **common})
     with events.failure_noted():
         strategy = make_strategy(cluster)
-        replicas = local_replicas(strategy, cluster)
-        check_replicas(spec.train, replicas.total)
+        gang = Gang(strategy, cluster, local_replicas(strategy, cluster))
+        check_replicas(spec.train, gang.replicas.total)
         known = {"run": spec.plan.name if launch.folder is None else launch.folder.uri}
         known |= {name: str(value) for name, value in common.items()}
         known["recipe and shards"] = spec.recipe
         known["checkpoint"] = resume.record.state.sha256 if resume else "-"
-        require_consensus(strategy, cluster, replicas, known | versions(), "at the start")
-    session, evaluated = _train(spec, strategy, replicas, resume, stop, events)
+        require_consensus(gang, known | versions(), "at the start")
+    session = _train(spec, gang, resume, stop, events)
     committed = None
     with events.failure_noted():
         if cluster.is_chief:
-            files, stats = _results(spec, session, evaluated, attempt)
+            files, stats = _results(spec, session, attempt)
             committed = with_retries(partial(commit, spec.plan, attempt, files, stats))
         # A barrier: no worker may end while another worker still needs it.
-        require_consensus(strategy, cluster, replicas, {"end": spec.plan.name}, "at the end")
+        require_consensus(gang, {"end": spec.plan.name}, "at the end")
         events.event("done")
     return committed
 
 
 def _train(
-    spec: RunSpec,
-    strategy: Any,
-    replicas: Replicas,
-    resume: Checkpoint | None,
-    stop: StopRequest,
-    events: ProgressFile,
-) -> tuple[Session, dict[str, SplitEvaluation]]:
-    cluster, shard_set, keep = spec.cluster, spec.shard_set, spec.settings.keep_checkpoints
-    position = TrainingPosition()
-    if resume is not None:
-        position = TrainingPosition.from_json(resume.record.position)
+    spec: RunSpec, gang: Gang, resume: Checkpoint | None, stop: StopRequest, events: ProgressFile
+) -> Session:
+    shard_set, replicas = spec.shard_set, gang.replicas
+    saved: Any = {} if resume is None else resume.record.position
+    position = TrainingPosition(**saved)
     with ExitStack() as stack:
         staging = stack.enter_context(_staging(spec, replicas, position, stack))
-        checkpoints = CheckpointWriter(spec.folder, spec.recipe, replicas.total, keep)
+        keep = spec.settings.keep_checkpoints
+        checkpoints = CheckpointWriter(spec.plan.folder, spec.recipe, replicas.total, keep)
         stack.callback(checkpoints.close)
         stack.enter_context(events.failure_noted())  # exits before the waits for storage above
         # Any operation may raise the error of a lost peer, even a reset of the metrics.
-        stack.enter_context(translate_peer_failures(cluster, "in training"))
-        model = _model(spec, strategy, replicas, resume)
-        callbacks = _callbacks(spec, strategy, model, position, resume)
+        stack.enter_context(translate_peer_failures(gang.cluster, "in training"))
+        model = _model(spec, gang, resume)
+        with gang.strategy.scope():
+            callbacks = _callbacks(spec, model, position, resume)
         done = position.epoch * spec.steps + position.step
         every, devices = spec.settings.epochs * spec.steps, describe_devices()
         if shard_set.class_weights is not None:
@@ -135,47 +117,34 @@ def _train(
         )
         bar = stack.enter_context(progress(every, "training", "steps"))
         bar.done = done
-        scoring = Scoring(
-            strategy=strategy,
-            model=model,
-            cluster=cluster,
-            replicas=replicas,
-            shard_set=shard_set,
-            staging=staging,
-            batch=spec.settings.batch_size,
-        )
         session = Session(
             spec=spec,
-            scoring=scoring,
+            scoring=Scoring(gang, model, staging, batch=spec.settings.batch_size),
             checkpoints=checkpoints,
             progress=events,
-            summaries=Summaries(spec.folder),
             bar=bar,
             stop=stop,
             position=position,
             callbacks=callbacks,
         )
-        evaluated = session.run()
+        session.run()
         checkpoints.wait()
-        return session, evaluated
+        return session
 
 
 def _results(
-    spec: RunSpec,
-    session: Session,
-    evaluated: Mapping[str, SplitEvaluation],
-    attempt: Attempt,
+    spec: RunSpec, session: Session, attempt: Attempt
 ) -> tuple[list[FileEntry], TrainingRunStats]:
     """Write the results of a training, and note in the attempt which part limited its speed."""
-    model, shard_set, folder = session.scoring.model, spec.shard_set, spec.folder
+    model, shard_set, folder = session.scoring.model, spec.shard_set, spec.plan.folder
     train, epochs = spec.train, session.position.epoch
-    evaluation = with_retries(partial(evaluation_report, shard_set, evaluated, train=train))
+    evaluation = with_retries(partial(evaluation_report, shard_set, session.evaluated, train=train))
     shown = with_mean_baseline(evaluation, shard_set, train=train)
     history, values = session.position.history, weights(model)
     stats = TrainingRunStats(
         steps=epochs * spec.steps,
         records=epochs * train.layout.total,
-        replicas=session.scoring.replicas.total,
+        replicas=session.scoring.gang.replicas.total,
         parameters=model.count_params(),
         scores={name: each["scores"] for name, each in shown["splits"].items()},
     )
@@ -234,33 +203,32 @@ def _staging(
     spec: RunSpec, replicas: Replicas, position: TrainingPosition, stack: ExitStack
 ) -> Staging:
     settings, shard_set, cluster = spec.settings, spec.shard_set, spec.cluster
-    limit = settings.cache_bytes
-    cache = stack.enter_context(open_cache(shard_set, settings.cache, limit))
+    cache = stack.enter_context(open_cache(shard_set, settings.cache, settings.cache_bytes))
     if cache is not None:
         cache.keep_only(shard for split in shard_set.splits.values() for shard in split.shards)
-    others = sorted(shard_set.splits.keys() - {"train"})
     early = [
         file
-        for name in others
-        for file in shard_set.split(name).files(part=cluster.rank, parts=cluster.size)
+        for name, split in sorted(shard_set.splits.items())
+        if name != "train"
+        for file in split.files(part=cluster.rank, parts=cluster.size)
     ]
     return Staging(shard_set, needs(spec, replicas, position), cache=cache, early=early)
 
 
-def _model(spec: RunSpec, strategy: Any, replicas: Replicas, resume: Checkpoint | None) -> Any:
-    with strategy.scope():
-        model = _built(spec, replicas.total)
+def _model(spec: RunSpec, gang: Gang, resume: Checkpoint | None) -> Any:
+    with gang.strategy.scope():
+        model = _built(spec, gang.replicas.total)
     if resume is not None:
         own = {k: v for k, v in resume.state.items() if not k.startswith(ARRAYS)}
-        restore(strategy, model, own)
+        restore(gang.strategy, model, own)
         log.info("resumed", step=resume.record.step)
-    spread_seeds(strategy, model, replicas)
+    spread_seeds(gang.strategy, model, gang.replicas)
     return model
 
 
 def _built(spec: RunSpec, replicas: int) -> Any:
     arguments = spec.settings.model_arg
-    return build_for(spec.shard_set, spec.model, arguments, replicas=replicas, legacy=spec.legacy)
+    return build_model(spec.shard_set, spec.model, arguments, replicas=replicas, legacy=spec.legacy)
 
 
 def _alone(spec: RunSpec, model: Any, values: Mapping[str, NDArray[np.generic]]) -> Any:
@@ -274,25 +242,19 @@ def _alone(spec: RunSpec, model: Any, values: Mapping[str, NDArray[np.generic]])
 
 
 def _callbacks(
-    spec: RunSpec,
-    strategy: Any,
-    model: Any,
-    position: TrainingPosition,
-    resume: Checkpoint | None,
+    spec: RunSpec, model: Any, position: TrainingPosition, resume: Checkpoint | None
 ) -> Callbacks:
     if spec.callbacks is None:
-        return Callbacks((), "")
+        return Callbacks()
     settings = spec.settings
-    each = load_callbacks(
+    callbacks = load_callbacks(
         spec.callbacks, settings.callback_arg, stateless=settings.stateless_callbacks
     )
-    callbacks = Callbacks(each, spec.callbacks.place)
-    own = ["loss", *metric_names(model)]
+    own = ["loss", *(name for name in metric_shapes(model) if name != "loss")]
     validated = [f"val_{name}" for name in own] if "val" in spec.shard_set.splits else []
-    with strategy.scope():
-        callbacks.begin(model, [*own, *validated])
-        if resume is not None and position.callbacks:
-            callbacks.restore(position.callbacks, resume.state)
+    callbacks.begin(model, [*own, *validated])
+    if resume is not None and position.callbacks:
+        callbacks.restore(position.callbacks, resume.state)
     return callbacks
 
 

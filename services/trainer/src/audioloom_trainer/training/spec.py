@@ -1,5 +1,6 @@
 """The specification of a training run (recipe, name and folder) and the position in it."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,22 +31,12 @@ from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 
 ALGORITHM = 1
 """Raised when the same recipe would give other weights than before."""
+_MOST_GROWTH = 1e6
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """The specification of a training run for one worker.
-
-    Args:
-        settings: settings of the command.
-        plan: the run's name, folder, recipe and inputs.
-        model: the model function.
-        callbacks: the function of the callbacks, if one was given.
-        shard_set: the shards.
-        feature: name of the feature.
-        cluster: the workers.
-        launch: the launcher's variables.
-    """
+    """The specification of a training run for one worker."""
 
     settings: RunSettings
     plan: Plan
@@ -55,11 +46,6 @@ class RunSpec:
     feature: str
     cluster: Cluster
     launch: Launch
-
-    @property
-    def folder(self) -> Location:
-        """The run folder."""
-        return self.plan.folder
 
     @property
     def recipe(self) -> str:
@@ -101,16 +87,6 @@ class TrainingPosition:
     stopped: bool = False
     """The callbacks have ended the training before its last epoch."""
     callbacks: list[dict[str, Any]] = field(default_factory=list)
-    """The state of each callback."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the position for a checkpoint's record."""
-        return {**vars(self), "history": list(self.history)}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "TrainingPosition":
-        """Read the result of `to_json`."""
-        return cls(**value)
 
 
 def make_plan(
@@ -122,13 +98,8 @@ def make_plan(
 ) -> Plan:
     """Plan the run: its name, folder, recipe and inputs.
 
-    Args:
-        settings: settings of the command. The default root is that of the shards; the default
-            name is a digest of the recipe and the shards' identity.
-        model: the model function.
-        callbacks: the function of the callbacks, if one was given.
-        shards: the shards manifest.
-        folder: the run folder made by a launcher, which also names the run.
+    The default root is that of the shards; the default name is a digest of the recipe and the
+    shards' identity. A launcher makes the *folder*, which also names the run.
     """
     recipe = TrainingRunRecipe(
         algorithm=ALGORITHM,
@@ -159,22 +130,13 @@ def _reference(source: ModelSource, arguments: dict[str, Value]) -> ModelRef:
 
 
 def recipe_digest(recipe: Recipe, inputs: list[str]) -> str:
-    """Return the digest for checkpoints: runs with equal digests train the same model.
-
-    Args:
-        recipe: the run's recipe.
-        inputs: the identities of its inputs, in order.
-    """
+    """Return the digest for checkpoints: runs with equal digests train the same model."""
     known = recipe.model_dump(mode="json", exclude_defaults=True)
     return digest({"recipe": known, "inputs": inputs})
 
 
 def check_replicas(split: Split, replicas: int) -> None:
-    """Refuse a number of replicas that would change the global batches.
-
-    Raises:
-        BadReplicas: names the allowed numbers.
-    """
+    """Refuse a number of replicas that would change the global batches, and name others."""
     allowed = allowed_replicas(split.layout.lanes)
     if replicas not in allowed:
         raise BadReplicas(
@@ -189,10 +151,6 @@ def needs(spec: RunSpec, replicas: Replicas, start: TrainingPosition) -> Iterato
     """Yield every shard that a training will hold after a position, in that order."""
     settings, splits = spec.settings, spec.shard_set.splits
     batch = settings.batch_size
-
-    def whole(name: str) -> Iterator[Shard]:
-        return needed_shards(spec.shard_set.split(name), None, replicas, batch=batch)
-
     for epoch in range(start.epoch, start.epoch if start.stopped else settings.epochs):
         first = start.step if epoch == start.epoch else 0
         if first < spec.steps:
@@ -200,6 +158,20 @@ def needs(spec: RunSpec, replicas: Replicas, start: TrainingPosition) -> Iterato
             yield from needed_shards(spec.train, shuffle, replicas, batch=batch, start=first)
         # Callbacks read the scores of each epoch, so the last epoch is validated too.
         if "val" in splits and (settings.callbacks or epoch + 1 < settings.epochs):
-            yield from whole("val")
+            yield from needed_shards(splits["val"], None, replicas, batch=batch)
     for name in sorted(splits.keys() - {"train"}):
-        yield from whole(name)
+        yield from needed_shards(splits[name], None, replicas, batch=batch)
+
+
+def loss_limit(first: float, shard_set: ShardSet) -> float:
+    """Return the largest allowed loss of a batch: a million times the first loss, at least of 1.
+
+    The first batch may lack a class of high weight, so the limit is multiplied by the highest
+    weight. It may lack a far target too, so the mean square of all targets counts like a first
+    loss. If the shards lack that mean square, the limit is infinite.
+    """
+    scale = [1.0, abs(first)]
+    if shard_set.classes is None:
+        targets = [split.targets for split in shard_set.splits.values()]
+        scale += [each.variance + each.mean**2 if each else math.inf for each in targets]
+    return _MOST_GROWTH * max([1.0, *(shard_set.class_weights or ())]) * max(scale)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audioloom_hadoop.answers import rows
+from audioloom_hadoop.rest import rows
 
 NOT_TOLD = "the ResourceManager does not tell why"
 NO_REASON = "the ResourceManager gives no reason"

@@ -112,7 +112,6 @@ class Epochs:
         from audioloom_trainer.input.batches import BatchReader  # noqa: PLC0415
 
         feed = BatchReader(
-            self.set,
             self.split,
             next(self._shuffles),
             batch=BATCH,
@@ -127,7 +126,7 @@ class Epochs:
         from audioloom_trainer.input.dataset import stream  # noqa: PLC0415
 
         steps = steps_of(self.split.layout.total, BATCH)
-        return stream(self.batches()(), steps, SHAPE, "float32", numbers=False)
+        return stream(self.batches()(), steps, self.set)
 
     def endless_stream(self, late_s: float = 0.0) -> Any:
         """Those of all epochs, one after the other, each so many seconds later."""
@@ -140,7 +139,7 @@ class Epochs:
                         time.sleep(late_s)
                     yield batch
 
-        return stream(batches(), sys.maxsize, SHAPE, "float32", numbers=False)
+        return stream(batches(), sys.maxsize, self.set)
 
     def close(self) -> None:
         """Stop reading ahead."""
