@@ -86,7 +86,8 @@ def test_what_has_ended_is_ended_in_the_same_way(launch: RunSpec) -> None:
     begun(launch, 2, outcome="failed", exit_code=65, cause=told)
     cause = Cause("exit", "it hurts", 65, 1, tail="ouch")
     assert Recovered(attempts=2, over=True, cause=cause) == recover(allowing(launch, 5))
-    begun(launch, 3, outcome="interrupted", exit_code=143, cause=told)
+    ordered = Cause("interrupted", "the launcher got SIGTERM", 143)
+    begun(launch, 3, outcome="interrupted", exit_code=143, cause=ordered)
     interrupted = recover(allowing(launch, 5)).cause
     assert interrupted is not None
     assert "interrupted" == interrupted.kind

@@ -81,9 +81,8 @@ def frozen(
 
 def unreported(membership: Membership, reports: Reports) -> dict[int, str]:
     """The members that have neither vanished nor reported an exit, by rank."""
-    gone = vanished(membership, reports)
     return {
         rank: member.id
         for rank, member in enumerate(membership.members)
-        if rank not in reports.exits and rank not in gone
+        if rank not in reports.exits and reports.ready.get(rank) == member
     }

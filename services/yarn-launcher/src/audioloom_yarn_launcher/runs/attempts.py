@@ -150,11 +150,7 @@ class AttemptEnd(AttemptRecord):
 
 def cause_of(ended: AttemptEnd) -> Cause | None:
     """Return why a launch ended with this attempt; None if it succeeded."""
-    told = ended.cause
-    if told is None or ended.exit_code == 0:
-        return None
-    kind = "interrupted" if ended.outcome == "interrupted" else "exit"
-    return Cause(kind, told.text, told.exit_code, told.rank, tail=told.tail)
+    return None if ended.exit_code == 0 else ended.cause
 
 
 @dataclass(frozen=True)
