@@ -53,7 +53,7 @@ def test_a_worker_starts_light_and_refuses_what_the_launcher_would_not_write() -
             "-m",
             "audioloom_yarn_launcher",
             "worker",
-            "--store=x",
+            "--connection=x",
         ],
         capture_output=True,
         text=True,
@@ -63,7 +63,7 @@ def test_a_worker_starts_light_and_refuses_what_the_launcher_would_not_write() -
     assert {"audioloom_yarn_launcher.worker.agent"} <= loaded
     assert set() == {"pydantic", "typer", "structlog", "asyncio", "fsspec"} & loaded
     assert 2 == light.returncode
-    assert "expected fd:NUMBER or skein, found x" in light.stderr
+    assert "invalid int value: 'x'" in light.stderr
 
 
 @pytest.mark.parametrize("verb", ["worker", "coordinator", "probe", "run"])

@@ -10,7 +10,7 @@ from audioloom_yarn_launcher.commands.explain import show_explanation
 from audioloom_yarn_launcher.commands.logs import show_logs
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.settings import ExplainSettings, LogsSettings, StatusSettings
+from audioloom_yarn_launcher.settings import LogsSettings, RunOnlySettings, StatusSettings
 from launcher_processes import finish, until
 
 BESIDE = ("evaluator", "tensorboard")
@@ -53,7 +53,7 @@ def alongside(launches: Any) -> list[dict[str, Any]]:
 
 def explained(launches: Any) -> str:
     """What `explain` says."""
-    return "\n".join(show_explanation(ExplainSettings(run=str(launches.the_run()))).text)
+    return "\n".join(show_explanation(RunOnlySettings(run=str(launches.the_run()))).text)
 
 
 def test_one_who_may_not_fail_fails_the_gang(launches: Any, tmp_path: Path) -> None:

@@ -8,14 +8,13 @@ from audioloom_stage import Result, StageApp, command, run_app
 
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
-        AttachSettings,
         DoctorSettings,
-        ExplainSettings,
         GcSettings,
         KillSettings,
         ListSettings,
         LogsSettings,
         PackSettings,
+        RunOnlySettings,
         RunSettings,
         StatusSettings,
     )
@@ -53,7 +52,7 @@ def status(settings: StatusSettings) -> Result:
 
 
 @command(app)
-def attach(settings: AttachSettings) -> Result:
+def attach(settings: RunOnlySettings) -> Result:
     """Wait for a detached or orphaned run, and answer as `run` does."""
     from audioloom_yarn_launcher.commands.attach import attach_run
 
@@ -61,7 +60,7 @@ def attach(settings: AttachSettings) -> Result:
 
 
 @command(app)
-def explain(settings: ExplainSettings) -> Result:
+def explain(settings: RunOnlySettings) -> Result:
     """Explain why a run failed: the first cause, and what to do."""
     from audioloom_yarn_launcher.commands.explain import show_explanation
 

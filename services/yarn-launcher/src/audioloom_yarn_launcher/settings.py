@@ -10,14 +10,13 @@ from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S
 from audioloom_yarn_launcher.system.addresses import check_address
 
 __all__ = [
-    "AttachSettings",
     "DoctorSettings",
-    "ExplainSettings",
     "GcSettings",
     "KillSettings",
     "ListSettings",
     "LogsSettings",
     "PackSettings",
+    "RunOnlySettings",
     "RunSettings",
     "StatusSettings",
 ]
@@ -215,14 +214,6 @@ class StatusSettings(RunOnlySettings):
     follow: Annotated[bool, Flag("-f")] = Field(
         default=False, description="Show the status until the run ends, or Ctrl-C."
     )
-
-
-class AttachSettings(RunOnlySettings):
-    """What `attach` is asked to wait for."""
-
-
-class ExplainSettings(RunOnlySettings):
-    """What `explain` is asked to explain."""
 
 
 class KillSettings(RunOnlySettings, KerberosSettings):

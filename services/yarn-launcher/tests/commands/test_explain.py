@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from audioloom_yarn_launcher.commands.explain import show_explanation
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.settings import ExplainSettings
+from audioloom_yarn_launcher.settings import RunOnlySettings
 from launcher_processes import finish, until
 
 
 def explained(folder: Path) -> tuple[dict[str, str], Any]:
     """The facts by their names, and the data."""
-    result = show_explanation(ExplainSettings(run=str(folder)))
+    result = show_explanation(RunOnlySettings(run=str(folder)))
     assert not isinstance(result.text, str)
     # Numbers stand on the right of their column.
     lines = [re.sub("^ +(?=[0-9]+  )", "", line).partition("  ") for line in result.text]
@@ -31,7 +31,7 @@ def note(folder: Path, rank: int, **values: Any) -> None:
 def test_there_is_nothing_to_explain_where_no_run_lies(tmp_path: Path) -> None:
     """The error is that of every command."""
     with pytest.raises(NoRun):
-        show_explanation(ExplainSettings(run=str(tmp_path / "none")))
+        show_explanation(RunOnlySettings(run=str(tmp_path / "none")))
 
 
 def test_the_first_cause_its_echoes_and_the_attempts_alike(launches: Any) -> None:

@@ -11,7 +11,7 @@ from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatc
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of
-from audioloom_yarn_launcher.settings import AttachSettings
+from audioloom_yarn_launcher.settings import RunOnlySettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.skein_client import connect
@@ -21,7 +21,7 @@ LOOK_EVERY_S = 1.0
 log = structlog.get_logger()
 
 
-def attach_run(settings: AttachSettings) -> Result:
+def attach_run(settings: RunOnlySettings) -> Result:
     """Wait for the run to end; Ctrl-C at a terminal leaves one on a cluster, as with `run`.
 
     One of this machine goes on when the waiting is ended: its own launcher is asked there.

@@ -21,7 +21,7 @@ from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarHistory, read_histories
-from audioloom_yarn_launcher.settings import ExplainSettings
+from audioloom_yarn_launcher.settings import RunOnlySettings
 
 LAST_LINES = 8
 _COLUMNS = ("attempt", "begun (UTC)", "outcome", "cause")
@@ -42,7 +42,7 @@ _HINTS = {
 }
 
 
-def show_explanation(settings: ExplainSettings) -> Result:
+def show_explanation(settings: RunOnlySettings) -> Result:
     """Explain why the run ended as it did.
 
     Raises:

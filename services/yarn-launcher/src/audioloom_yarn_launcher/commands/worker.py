@@ -23,12 +23,7 @@ def main(words: Sequence[str]) -> int:
         prog="audioloom-yarn-launcher worker",
         description="Be one worker of a gang. For the launcher itself, which writes this line.",
     )
-    parser.add_argument(
-        "--store",
-        required=True,
-        type=_store,
-        help="fd:NUMBER, an open connection; or skein, the store of this container's application",
-    )
+    parser.add_argument("--connection", type=int, help="of a store, open here; none in a container")
     parser.add_argument("--id", help="the id of this worker, where no container gives it one")
     parser.add_argument("--prefer", type=int, default=0, help="the rank to try first")
     parser.add_argument("--advertise", required=True, help="host name or address for the others")
@@ -36,11 +31,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--launch", help="the id of the launch, in a container")
     parser.add_argument("--guarded", action="store_true", help="in a container, below its guard")
     asked = parser.parse_args(words)
-    if asked.store is None:
-        return _work_in_container(asked, words)
-    if asked.id is None:
-        parser.error("--id is needed with fd:NUMBER")
-    return _work_here(asked)
+    return _work_in_container(asked, words) if asked.connection is None else _work_here(asked)
 
 
 def _work_in_container(asked: argparse.Namespace, words: Sequence[str]) -> int:
@@ -80,7 +71,7 @@ def _guard(words: Sequence[str], launch: str) -> int:
 def _work_here(asked: argparse.Namespace) -> int:
     from audioloom_yarn_launcher.local.kv_client import StoreClient  # noqa: PLC0415 - or skein's
 
-    connection = socket.socket(fileno=asked.store)
+    connection = socket.socket(fileno=asked.connection)
     connection.set_inheritable(False)  # the command must not have it
     store = StoreClient(connection)
     context = AgentContext(socket.gethostname(), asked.advertise, os.environ)
@@ -88,12 +79,3 @@ def _work_here(asked: argparse.Namespace) -> int:
         return work(Worker(store, asked.id, asked.prefer, context, asked.role))
     finally:
         store.close()
-
-
-def _store(text: str) -> int | None:
-    if text == "skein":
-        return None
-    kind, _, number = text.partition(":")
-    if kind != "fd" or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected fd:NUMBER or skein, found {text}")
-    return int(number)

@@ -169,6 +169,6 @@ def agent_command(
     """Make the command of a worker: this program, run by this interpreter."""
     # Its path excludes the working folder and the command's PYTHONPATH.
     program = [sys.executable, "-E", "-P", "-m", "audioloom_yarn_launcher", "worker"]
-    store = [f"--store=fd:{descriptor}", f"--id={worker}"]
+    store = [f"--connection={descriptor}", f"--id={worker}"]
     which = [f"--prefer={slot}", *([f"--role={role}"] if role else [])]
     return [*program, *store, *which, f"--advertise={advertise}"]

@@ -9,7 +9,6 @@ import re
 import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, Cause, describe_end
 from audioloom_yarn_launcher.rendezvous.messages import Reason
@@ -18,24 +17,10 @@ _ECHO = re.compile(
     r"PeerLost|UnavailableError|AbortedError|Connection reset by peer|Socket closed|heartbeat"
     r"|CoordinationService|Coordination service|a peer was lost|other workers? (?:was|were) lost"
 )
-CauseKind = Literal[
-    "interrupted",
-    "execution",
-    "repeats",  # the same command would fail in the same way
-    "memory",
-    "node",
-    "killed",
-    "frozen",
-    "allocation",
-    "registration",
-    "failed",
-    "launcher",
-    "echo",  # the consequence of another worker's end
-]
-_WEIGHTS: dict[CauseKind, int] = {
+_WEIGHTS = {
     "interrupted": 0,
     "execution": 0,
-    "repeats": 1,
+    "repeats": 1,  # the same command would fail in the same way
     "memory": 2,
     "node": 2,
     "killed": 2,
@@ -44,21 +29,12 @@ _WEIGHTS: dict[CauseKind, int] = {
     "registration": 2,
     "failed": 3,
     "launcher": 5,
-    "echo": 6,
+    "echo": 6,  # the consequence of another worker's end
 }
-"""The lower, the nearer to the root cause."""
+"""The kinds of causes: the lower, the nearer to the root cause."""
 _MISSED = 4
-_OF_REASONS: dict[Reason, CauseKind] = {
-    "memory": "memory",
-    "node-lost": "node",
-    "frozen": "frozen",
-}
-_OF_RECORDS: dict[str, CauseKind] = {
-    "interrupted": "interrupted",
-    "execution": "execution",
-    "allocation": "allocation",
-    "registration": "registration",
-}
+_OF_REASONS: dict[Reason, str] = {"memory": "memory", "node-lost": "node", "frozen": "frozen"}
+_OF_RECORDS = ("interrupted", "execution", "allocation", "registration")
 _SPAN = 3  # at least this many consecutive ranks are written as a range
 
 
@@ -117,14 +93,14 @@ class FailureCause:
     """A cause of a failure.
 
     Args:
-        kind: decides the advice, and how near the cause is to the root cause.
+        kind: one of `_WEIGHTS`; decides the advice, and how near the cause is to the root cause.
         text: one sentence without a full stop.
         only_missed: whether only the peers noticed the worker's end.
         echoes: the consequences of this cause.
     """
 
     attempt: int
-    kind: CauseKind
+    kind: str
     text: str
     rank: int | None = None
     host: str = ""
@@ -214,7 +190,7 @@ def _by_workers(facts: AttemptFacts) -> Iterable[FailureCause]:
 
 
 def _of_worker(worker: WorkerFacts, attempt: int) -> FailureCause | None:
-    def cause(kind: CauseKind, text: str) -> FailureCause:
+    def cause(kind: str, text: str) -> FailureCause:
         return FailureCause(attempt, kind, text, worker.rank, worker.host)
 
     if worker.end == "lost":
@@ -233,7 +209,7 @@ def _of_worker(worker: WorkerFacts, attempt: int) -> FailureCause | None:
     return None
 
 
-def _kind_of_exit(worker: WorkerFacts, code: int) -> CauseKind:
+def _kind_of_exit(worker: WorkerFacts, code: int) -> str:
     if worker.reason == "frozen":
         return "frozen"
     if code in REPEATING:
@@ -251,8 +227,8 @@ def _by_attempt(facts: AttemptFacts) -> Iterable[FailureCause]:
         return
     if told := _end_of_launcher(facts):
         yield FailureCause(facts.attempt, "launcher", told)
-    elif kind := _OF_RECORDS.get(cause.kind):
-        yield FailureCause(facts.attempt, kind, cause.text)
+    elif cause.kind in _OF_RECORDS:
+        yield FailureCause(facts.attempt, cause.kind, cause.text)
     elif cause.rank not in {each.rank for each in facts.workers}:
         yield FailureCause(facts.attempt, "killed", cause.text, cause.rank)
 

@@ -27,17 +27,11 @@ class Answer(BaseModel):
     """The findings of a probe in its container.
 
     Args:
-        host: the node, as YARN calls it.
         clock: seconds since 1970, by the node.
-        java: what `java -version` says there.
         python: version of the launcher's own.
-        libc: `glibc 2.36`.
-        free_mb: on the disk of its working folder.
-        gpus: the names of those that it sees.
-        tokens: how many tokens of HDFS it was given.
-        file: what it read of the storage: location and bytes.
-        unread: why it could not; "" if it could.
-        command_python: what the interpreter of --environment says; None without one.
+        tokens: number of tokens of HDFS that it was given.
+        unread: why it could not read the file; "" if it could.
+        command_python: output of the interpreter of --environment; None without one.
         noexec: whether programs in its folder for temporary files may not run.
     """
 

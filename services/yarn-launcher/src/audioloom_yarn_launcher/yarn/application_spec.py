@@ -106,7 +106,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
                 "resources": _resources(resources),
                 "files": files,
                 "env": carry(shape.variables),
-                "script": f"{program} worker --store=skein --launch={shape.launch} --role={role}"
+                "script": f"{program} worker --launch={shape.launch} --role={role}"
                 f" --advertise={shlex.quote(shape.advertise)}\n",
             }
             for role, resources in shape.services.items()
