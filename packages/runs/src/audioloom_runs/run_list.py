@@ -40,8 +40,8 @@ def list_runs(
     """List the run folders of some kinds, one line each.
 
     Args:
-        settings: the settings of the command.
-        kinds: the kinds of runs that the stage makes.
+        settings: they name the root.
+        kinds: those that the stage makes.
         columns: further columns after name, state, date and size; `detail`, which says what is
             wrong with a run, comes last.
         committed: returns more of a committed run: these columns and others, for programs.

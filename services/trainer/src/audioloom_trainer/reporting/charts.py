@@ -9,7 +9,7 @@ from typing import Any
 from audioloom_trainer.reporting.markup import Markup, element, joined
 
 _WIDTH, _HEIGHT = 440.0, 250.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 14.0, 12.0, 40.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, _WIDTH - 14.0, 12.0, _HEIGHT - 40.0
 # The palette of Okabe and Ito, which colour-blind readers can tell apart.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _TICKS = 5
@@ -49,8 +49,8 @@ def line_chart(
     points = [point for line in shown.values() for point in line]
     if not points:
         return element("p", "Nothing to draw.", class_="quiet")
-    across = _axis([p[0] for p in points], _LEFT, _WIDTH - _RIGHT, whole=True)
-    up = _axis([*(limits or (p[1] for p in points))], _HEIGHT - _BOTTOM, _TOP, tight=limits)
+    across = _axis([p[0] for p in points], _LEFT, _RIGHT, whole=True)
+    up = _axis([*(limits or (p[1] for p in points))], _BOTTOM, _TOP, tight=limits)
     drawn = [
         _line(line, across, up, colour)
         for line, colour in zip(shown.values(), cycle(_COLOURS), strict=False)
@@ -60,8 +60,8 @@ def line_chart(
 
 def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
     """Draw accuracy over confidence: a bar below the diagonal is a model that is too confident."""
-    across = _Axis(0.0, 1.0, _LEFT, _WIDTH - _RIGHT, 0.2)
-    up = _Axis(0.0, 1.0, _HEIGHT - _BOTTOM, _TOP, 0.2)
+    across = _Axis(0.0, 1.0, _LEFT, _RIGHT, 0.2)
+    up = _Axis(0.0, 1.0, _BOTTOM, _TOP, 0.2)
     most = max(each["records"] for each in bins)
     bars = []
     for number, each in enumerate(bins):
@@ -82,14 +82,13 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
         )
         dot = element("circle", cx=mean, cy=high, r=3, fill=_COLOURS[1], stroke="#fff")
         bars += [bar, dot]
-    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-    diagonal = element("line", x1=_LEFT, y1=bottom, x2=right, y2=_TOP, class_="diagonal")
+    diagonal = element("line", x1=_LEFT, y1=_BOTTOM, x2=_RIGHT, y2=_TOP, class_="diagonal")
     frame = _frame(across, up, "confidence", "accuracy")
     return _figure(frame, joined(*bars, diagonal), label="accuracy over confidence", names=[])
 
 
 def _line(line: Points, across: _Axis, up: _Axis, colour: str) -> Markup:
-    at = [(across.at(x), min(max(up.at(y), _TOP), _HEIGHT - _BOTTOM)) for x, y in line]
+    at = [(across.at(x), min(max(up.at(y), _TOP), _BOTTOM)) for x, y in line]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
     drawn = element("polyline", points=points, fill="none", stroke=colour, stroke_width=2)
     if len(at) > _MARKED:
@@ -98,15 +97,14 @@ def _line(line: Points, across: _Axis, up: _Axis, colour: str) -> Markup:
 
 
 def _frame(across: _Axis, up: _Axis, x: str, y: str) -> Markup:
-    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     rows = [(up.at(tick), _tick(tick, up)) for tick in up.ticks]
     return joined(
-        *(element("line", x1=_LEFT, x2=right, y1=at, y2=at, class_="grid") for at, _ in rows),
+        *(element("line", x1=_LEFT, x2=_RIGHT, y1=at, y2=at, class_="grid") for at, _ in rows),
         *(_text(told, _LEFT - 6, at + 3.5, "end") for at, told in rows),
-        *(_text(_tick(tick, across), across.at(tick), bottom + 15) for tick in across.ticks),
-        element("line", x1=_LEFT, x2=right, y1=bottom, y2=bottom, class_="axis"),
-        _text(x, (_LEFT + right) / 2, _HEIGHT - 6, class_="name"),
-        _text(y, -(_TOP + bottom) / 2, 13, transform="rotate(-90)", class_="name"),
+        *(_text(_tick(tick, across), across.at(tick), _BOTTOM + 15) for tick in across.ticks),
+        element("line", x1=_LEFT, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM, class_="axis"),
+        _text(x, (_LEFT + _RIGHT) / 2, _HEIGHT - 6, class_="name"),
+        _text(y, -(_TOP + _BOTTOM) / 2, 13, transform="rotate(-90)", class_="name"),
     )
 
 

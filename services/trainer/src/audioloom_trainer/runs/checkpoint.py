@@ -203,14 +203,11 @@ class CheckpointWriter:
                 with suppress(AlreadyExists), create(folder / ref.name) as sink:
                     sink.write(data)
                 publish(folder / RECORD_NAME, record)
-            self._forget_old()
+            whole = [place for place, commit in list_checkpoints(self.run) if commit is not None]
+            for old in whole[self.keep :]:
+                _remove(self.run, old)
 
         with_retries(store, given_up=self._closing)
-
-    def _forget_old(self) -> None:
-        whole = [folder for folder, commit in list_checkpoints(self.run) if commit is not None]
-        for folder in whole[self.keep :]:
-            _remove(self.run, folder)
 
 
 def _remove(run: Location, folder: Location) -> None:
