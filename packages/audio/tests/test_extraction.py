@@ -313,7 +313,7 @@ def test_probing_reads_the_header_only(make_wave: Make) -> None:
         recording.sample_rate,
         recording.channels,
     )
-    assert (250_000, 500_000) == (recording.frames, recording.frames_declared)
+    assert 250_000 == recording.frames
     assert ("truncated", "wrong_container") == recording.flags
 
 

@@ -6,7 +6,7 @@ triangular filters.
 """
 
 from audioloom_audio_native.kernels import HOP_LENGTH, MOST_BANDS, N_FFT, NativeKernels
-from audioloom_audio_native.library import best_level, supported
+from audioloom_audio_native.library import best_level
 from audioloom_audio_native.samples import peak, signal
 
 __all__ = [
@@ -17,5 +17,4 @@ __all__ = [
     "best_level",
     "peak",
     "signal",
-    "supported",
 ]

@@ -45,13 +45,14 @@ class NativeKernels:
     """Convert frames to mel powers, and these to cepstral coefficients.
 
     Frames are windowed by a periodic Hann window. Scratch memory belongs to the calling thread, so
-    several threads may use one object.
+    several threads may use one object. Arrays are float32 and contiguous; mel powers are
+    ``(frames, bands)``, and finite where they are read. A ValueError refuses a mel of other bands
+    than the filters, or of more frames than the samples hold whole.
 
     Args:
         filters: float32 ``(bands, N_FFT // 2 + 1)``, triangular: each bin may lie in one band or in
             two neighbouring bands.
         n_mfcc: Coefficients kept, from c0.
-        hop_length: `HOP_LENGTH`.
         level: Level of the kernels, the best by default; for tests.
 
     Raises:
@@ -64,16 +65,13 @@ class NativeKernels:
         self,
         filters: NDArray[np.float32],
         n_mfcc: int,
-        hop_length: int = HOP_LENGTH,
         *,
         level: int | None = None,
     ) -> None:
         bands, bins = filters.shape
-        if hop_length != HOP_LENGTH or bins != _BINS or not 0 < bands <= MOST_BANDS:
-            raise ValueError(
-                f"expected filters of 1 to {MOST_BANDS} bands and {_BINS} bins, and a hop of "
-                f"{HOP_LENGTH}; found {bands} bands, {bins} bins, a hop of {hop_length}"
-            )
+        if bins != _BINS or not 0 < bands <= MOST_BANDS:
+            expected = f"filters of 1 to {MOST_BANDS} bands and {_BINS} bins"
+            raise ValueError(f"expected {expected}, found {bands} bands and {bins} bins")
         if not 0 < n_mfcc <= bands:
             raise ValueError(f"expected 1 to {bands} coefficients, found {n_mfcc}")
         best = best_level()
@@ -92,15 +90,7 @@ class NativeKernels:
         self._tail = _Tail(bands, n_mfcc, width, *addresses)
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
-        """Write the mel powers of the first frames of *samples* to *mel*.
-
-        Args:
-            samples: float32, contiguous.
-            mel: float32 ``(frames, bands)``, contiguous; the samples must hold all frames whole.
-
-        Raises:
-            ValueError: *mel* has more frames than the samples, or other bands than the filters.
-        """
+        """Write the mel powers of the first frames of *samples* to *mel*."""
         self._check_frames(samples, mel)
         filters = ctypes.byref(self._filters)
         library().audioloom_powers(self._level, samples, len(samples), len(mel), filters, mel)
@@ -111,7 +101,7 @@ class NativeKernels:
         """Compute the rows *numbers* of *mel* again, from a float64 transform.
 
         Raises:
-            ValueError: as `powers`, or a number is not that of a row.
+            ValueError: a number is not that of a row.
         """
         self._check_frames(samples, mel)
         rows = np.ascontiguousarray(numbers, np.int64)
@@ -125,12 +115,9 @@ class NativeKernels:
         """Find the numbers of frames with bands too quiet for a float32 transform.
 
         Args:
-            mel: float32 ``(frames, bands)``, contiguous and finite.
+            mel: The mel powers.
             floor: The power to which all lower powers will be raised.
             limit: How far the frame's power may lie above its bands' powers, in the mean.
-
-        Raises:
-            ValueError: *mel* has other bands than the filters.
         """
         self._check_bands(mel)
         numbers = np.empty(len(mel), np.int64)
@@ -143,15 +130,7 @@ class NativeKernels:
     def cepstra(self, mel: NDArray[np.float32], floor: float) -> NDArray[np.float32]:
         """Compute the orthonormal DCT-II of the decibels of *mel* raised to *floor*.
 
-        Args:
-            mel: float32 ``(frames, bands)``, contiguous and finite.
-            floor: More than zero, and no denormal number.
-
-        Returns:
-            float32 ``(n_mfcc, frames)``.
-
-        Raises:
-            ValueError: *mel* has other bands than the filters.
+        The floor is more than zero, and no denormal number. The result is ``(n_mfcc, frames)``.
         """
         self._check_bands(mel)
         values = np.empty((self._n_mfcc, len(mel)), np.float32)

@@ -37,8 +37,3 @@ def library() -> ctypes.CDLL:
 def best_level() -> int:
     """The level of x86-64 whose kernels run here: 4 (AVX-512), 3 (AVX2 and FMA) or 0 (none)."""
     return int(library().audioloom_level())
-
-
-def supported() -> bool:
-    """Whether this processor can run any of the kernels."""
-    return best_level() > 0

@@ -5,11 +5,10 @@ recording of two hours needs as much memory as a recording of ten seconds.
 """
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audioloom_audio.decoding.decoder import open_decoder
 from audioloom_audio.decoding.source import Source
@@ -18,8 +17,7 @@ from audioloom_audio.features.engines import samples_for
 from audioloom_audio.features.windows import Window, Windower
 from audioloom_audio.recording import Recording, Summary
 from audioloom_audio.settings import MfccSettings
-from audioloom_audio.signal.codes import signal_numbers
-from audioloom_audio.signal.resample import Resampler
+from audioloom_audio.signals import Signals, signal_numbers
 
 
 class Extraction(Iterator[Window]):
@@ -36,13 +34,12 @@ class Extraction(Iterator[Window]):
             self._numbers = signal_numbers(
                 settings.channels, self._decoder.recording.channels, name
             )
-            self._windowers = [Windower(number, settings, name) for number in self._numbers]
+            rate = self._decoder.recording.sample_rate
+            self._windowers = [Windower(number, rate, settings, name) for number in self._numbers]
         except BaseException:
             self._decoder.close()
             raise
-        rate = self._decoder.recording.sample_rate
         self._samples = samples_for(settings, self._decoder.recording.channels)
-        self._resamplers = [Resampler(rate, settings.sample_rate) for _ in self._numbers]
         self._frames_read = 0
         self._windows = 0
         self._audible = 0
@@ -103,14 +100,15 @@ class Extraction(Iterator[Window]):
                 # All signals of a block have equal length, so they complete the same windows: zip
                 # takes the windows in turn, and strict drains every generator.
                 yield from _interleave(
-                    [self._feed(place, samples) for place, samples in enumerate(signals)]
+                    windower.push(samples)
+                    for windower, samples in zip(self._windowers, signals, strict=True)
                 )
                 if all(windower.satisfied for windower in self._windowers):
                     return
             self._complete = True
             if not self._frames_read:
                 raise RefusedRecording("empty", self._name, "samples", "a header and no samples")
-            yield from _interleave([self._drain(place) for place in range(len(self._numbers))])
+            yield from _interleave(windower.finish() for windower in self._windowers)
         finally:
             self._free()
 
@@ -119,16 +117,7 @@ class Extraction(Iterator[Window]):
         for windower in self._windowers:
             windower.close()
 
-    def _feed(self, place: int, samples: NDArray[np.float32]) -> Iterator[Window]:
-        for resampled in self._resamplers[place].push(samples):
-            yield from self._windowers[place].push(resampled)
-
-    def _drain(self, place: int) -> Iterator[Window]:
-        for resampled in self._resamplers[place].finish():
-            yield from self._windowers[place].push(resampled)
-        yield from self._windowers[place].finish()
-
-    def _inspect(self, signals: tuple[NDArray[np.float32], ...]) -> None:
+    def _inspect(self, signals: Signals) -> None:
         for samples in signals:
             peak = self._samples.peak(samples)
             if not math.isfinite(peak):
@@ -163,6 +152,6 @@ def extract(source: Source, settings: MfccSettings | None = None, *, name: str =
     return Extraction(source, settings or MfccSettings(), name)
 
 
-def _interleave(streams: list[Iterator[Window]]) -> Iterator[Window]:
+def _interleave(streams: Iterable[Iterator[Window]]) -> Iterator[Window]:
     for windows in zip(*streams, strict=True):
         yield from windows

@@ -27,7 +27,6 @@ class Recording:
         sample_rate: Recorded rate in Hz.
         channels: Number of recorded channels.
         frames: Expected samples per channel; None if they are unknown before decoding.
-        frames_declared: Samples per channel by the header; None if the header has no length.
         flags: ``truncated``, ``header_lies``, ``trailing_bytes``, ``partial_frame`` (bytes at the
             end that are no whole sample of every channel; dropped) and ``wrong_container`` (the
             name ends in another format's extension).
@@ -38,7 +37,6 @@ class Recording:
     sample_rate: int
     channels: int
     frames: int | None
-    frames_declared: int | None
     flags: tuple[Flag, ...] = ()
 
     @property

@@ -1,7 +1,7 @@
 """The settings that determine the shape and the values of every window."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from audioloom_audio.errors import BadSettings
 
@@ -32,7 +32,7 @@ class RawFormat:
     channels: int = 1
 
     def __post_init__(self) -> None:
-        _require(self.coding in get_args(Coding), "coding", f"one of {_listed(Coding)}", self)
+        _check_choices(self)
         _require(1000 <= self.sample_rate <= 768000, "sample_rate", "1000 to 768000", self)  # noqa: PLR2004
         most = 1 if self.coding == "gsm" else 64
         _require(1 <= self.channels <= most, "channels", f"1 to {most}", self)
@@ -105,16 +105,7 @@ class MfccSettings:
         ):
             _require(low <= getattr(self, field) <= high, field, f"{low:g} to {high:g}", self)
         _require(self.n_fft % 2 == 0, "n_fft", "an even number", self)
-        for field, choices in (
-            ("windows", Windows),
-            ("channels", Channels),
-            ("level", Level),
-            ("normalise", Normalise),
-            ("dtype", Dtype),
-            ("engine", Engine),
-        ):
-            allowed = get_args(choices)
-            _require(getattr(self, field) in allowed, field, f"one of {_listed(choices)}", self)
+        _check_choices(self)
 
     @property
     def window_samples(self) -> int:
@@ -139,8 +130,12 @@ class MfccSettings:
         return (self.n_mfcc, self.frames)
 
 
-def _listed(choices: object) -> str:
-    return ", ".join(get_args(choices))
+def _check_choices(settings: RawFormat | MfccSettings) -> None:
+    for field, kind in get_type_hints(type(settings)).items():
+        if get_origin(kind) is Literal:
+            allowed = get_args(kind)
+            expected = f"one of {', '.join(allowed)}"
+            _require(getattr(settings, field) in allowed, field, expected, settings)
 
 
 def _require(holds: bool, field: str, expected: str, settings: object) -> None:  # noqa: FBT001

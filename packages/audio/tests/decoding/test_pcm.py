@@ -7,11 +7,11 @@ import audioloom_audio_native
 import numpy as np
 import pytest
 import soundfile
+from audioloom_audio import signals as numpy_samples
 from audioloom_audio.decoding import pcm
 from audioloom_audio.decoding.pcm import alaw_table, ulaw_table
 from audioloom_audio.decoding.riff import read_header
-from audioloom_audio.signal import codes as numpy_samples
-from audioloom_audio.signal.codes import MIX, Samples
+from audioloom_audio.signals import MIX, Samples
 from numpy.typing import NDArray
 
 CODINGS = ["PCM_16", "ULAW", "ALAW"]

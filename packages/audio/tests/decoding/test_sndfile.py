@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 import soundfile
 from audio_opening import refused
-from audioloom_audio import MissingDecoder
+from audioloom_audio import MissingDecoder, signals
 from audioloom_audio.decoding import sndfile
 from audioloom_audio.decoding.decoder import open_decoder
 from audioloom_audio.decoding.riff import read_header
 from audioloom_audio.decoding.sndfile import View
-from audioloom_audio.signal import codes
-from audioloom_audio.signal.codes import MIX
+from audioloom_audio.signals import MIX
 from numpy.typing import NDArray
 
 Encode = Callable[..., bytes]
@@ -46,7 +45,7 @@ FORMATS = [
 
 
 def _decode(content: bytes) -> NDArray[np.float32]:
-    blocks = list(open_decoder(io.BytesIO(content), "x").blocks((MIX,), codes))
+    blocks = list(open_decoder(io.BytesIO(content), "x").blocks((MIX,), signals))
     return np.concatenate([signal for (signal,) in blocks])
 
 
@@ -151,7 +150,7 @@ def test_a_failing_source_is_not_taken_for_a_short_recording(
     needed = 0
     while True:
         try:
-            for _ in open_decoder(_Lost(content, needed), "x").blocks((MIX,), codes):
+            for _ in open_decoder(_Lost(content, needed), "x").blocks((MIX,), signals):
                 pass
         except ConnectionResetError:
             needed += 1
@@ -174,7 +173,7 @@ def test_a_stop_from_the_keyboard_is_not_swallowed_either(encode: Encode, voice:
 
     source = Interrupted(encode(voice(44100, 100_000), 44100, "FLAC", "PCM_16"))
     with pytest.raises(KeyboardInterrupt):
-        for _ in open_decoder(source, "x").blocks((MIX,), codes):
+        for _ in open_decoder(source, "x").blocks((MIX,), signals):
             pass
 
 
@@ -183,7 +182,7 @@ def test_a_decoder_that_gives_up_is_a_damaged_recording(encode: Encode, voice: V
     content = encode(voice(8000, 200_000), 8000, "FLAC", "PCM_16")
     seconds = 0.0
 
-    blocks = open_decoder(io.BytesIO(content[: len(content) // 2]), "x").blocks((MIX,), codes)
+    blocks = open_decoder(io.BytesIO(content[: len(content) // 2]), "x").blocks((MIX,), signals)
 
     with refused("damaged", match=r"x: expected .* lost sync behind \d+\.\d s"):
         for (signal,) in blocks:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from audioloom_audio import DigestingReader, MfccSettings, RefusedRecording, extract
-from audioloom_audio.decoding.source import read_fully, size_of
+from audioloom_audio.decoding.source import read_fully
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -22,15 +22,6 @@ class _Trickle(io.BytesIO):
 def test_a_short_read_is_not_the_end(count: int) -> None:
     """Only nothing at all is."""
     assert bytes(range(10))[:count] == read_fully(_Trickle(bytes(range(10))), count)
-
-
-def test_the_size_is_asked_of_the_source_and_the_position_kept() -> None:
-    """A listing made earlier may be stale."""
-    source = io.BytesIO(np.random.default_rng(0).bytes(1000))
-    source.seek(17)
-
-    assert 1000 == size_of(source)
-    assert 17 == source.tell()
 
 
 CONTENT = np.random.default_rng(0).bytes(5000)

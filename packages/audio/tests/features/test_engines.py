@@ -24,7 +24,7 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _processor(monkeypatch: pytest.MonkeyPatch, *, supported: bool) -> None:
-    monkeypatch.setattr(audioloom_audio_native, "supported", lambda: supported)
+    monkeypatch.setattr(audioloom_audio_native, "best_level", lambda: 4 if supported else 0)
 
 
 def test_auto_is_the_compiled_engine_where_it_works(monkeypatch: pytest.MonkeyPatch) -> None:

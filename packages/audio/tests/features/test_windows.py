@@ -20,7 +20,8 @@ def _windows(
     samples: NDArray[np.float32], cuts: list[int] | None = None, **changes: object
 ) -> list[Window]:
     options: dict[str, Any] = SMALL | {"windows": "all"} | changes
-    windower = Windower(3, MfccSettings(**options), "x")
+    settings = MfccSettings(**options)
+    windower = Windower(3, settings.sample_rate, settings, "x")
     windows = []
     for piece in np.split(samples, sorted(cuts or [])):
         windows += list(windower.push(piece))

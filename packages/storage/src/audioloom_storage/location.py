@@ -72,13 +72,15 @@ class Location:
     def __truediv__(self, relative: str) -> "Location":
         r"""Return a location below this one. The relative path may come from outside.
 
-        Args:
-            relative: one or more names joined by "/", as a manifest holds them.
-
         Raises:
             UnsafePath: the path is empty or absolute, or holds "..", ".", "//", a backslash or NUL.
         """
-        _check_relative(relative)
+        if "\\" in relative or _UNSAFE_PART.search(f"/{relative}"):
+            raise UnsafePath(
+                "this is no path below a folder",
+                where=ascii(relative),
+                expected='names joined by "/", none of them empty, "." or "..", and no backslash',
+            )
         return self.child(relative)
 
     def child(self, name: str) -> "Location":
@@ -180,15 +182,6 @@ def _check_path(scheme: str, path: str) -> None:
     _check_text(path)
     if scheme != "file" and not path.isascii() and _UNDECODABLE.search(path):
         raise UnsafePath("this path is no UTF-8", where=ascii(path), expected="UTF-8 in names")
-
-
-def _check_relative(relative: str) -> None:
-    if "\\" in relative or _UNSAFE_PART.search(f"/{relative}"):
-        raise UnsafePath(
-            "this is no path below a folder",
-            where=ascii(relative),
-            expected='names joined by "/", none of them empty, "." or "..", and no backslash',
-        )
 
 
 def _check_text(text: str) -> None:

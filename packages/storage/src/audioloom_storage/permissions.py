@@ -8,6 +8,7 @@ from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Holder
 from audioloom_storage.errors import PermissionDenied
 from audioloom_storage.location import Location
+from audioloom_storage.read import stat
 from audioloom_storage.registry import backend_of
 
 _SHARED = 0o644
@@ -22,11 +23,11 @@ def share(location: Location) -> None:
         PermissionDenied: the file is another user's, or a folder on the way, which the error names,
             lets nobody else through. Then nothing was changed.
     """
-    readable = _mode(location) & _OTHERS_READ
+    readable = stat(location).mode & _OTHERS_READ
     closed = _closed(location)
     if closed is not None:
         raise PermissionDenied(
-            f"a folder on the way lets nobody else through ({_mode(closed):o})",
+            f"a folder on the way lets nobody else through ({stat(closed).mode:o})",
             where=closed,
             expected="permissions that let everybody enter, such as 711 or 755",
             hint="Let its owner chmod it, or choose another place.",
@@ -38,13 +39,12 @@ def share(location: Location) -> None:
 
 def is_shared(location: Location) -> bool:
     """Return whether everybody may read a file, by its permissions and those of all its folders."""
-    readable = _mode(location) & _OTHERS_READ
-    return bool(readable) and _closed(location) is None
+    return bool(stat(location).mode & _OTHERS_READ) and _closed(location) is None
 
 
 def is_private(location: Location) -> bool:
     """Return whether only its owner has any permission on a file, by its own mode."""
-    return not _mode(location) & 0o077
+    return not stat(location).mode & 0o077
 
 
 def is_own(location: Location) -> bool:
@@ -72,10 +72,8 @@ def is_guarded(folder: Location) -> bool:
 
 
 def _closed(location: Location) -> Location | None:
-    for folder in _above(location):
-        if not _mode(folder) & _OTHERS_ENTER:
-            return folder
-    return None
+    closed = (each for each in _above(location) if not stat(each).mode & _OTHERS_ENTER)
+    return next(closed, None)
 
 
 def _above(location: Location) -> list[Location]:
@@ -84,11 +82,6 @@ def _above(location: Location) -> list[Location]:
         location = location.parent
         above.append(location)
     return above[::-1]
-
-
-def _mode(location: Location) -> int:
-    step(Step.READ, location)
-    return backend_of(location).permissions(location)
 
 
 def _holder(location: Location) -> Holder:

@@ -57,22 +57,19 @@ def walk(
     ends, and the target of two links is seen twice, under both names. Memory holds only the names
     in the folders on the way.
 
-    Args:
-        location: the folder.
-        within: a folder above *location*: the files are those that a walk of *within* finds here,
-            so a link back into a folder between the two is not followed either.
-        links: False leaves out every link, to a file or to a folder, and everything behind one,
-            from below *within* on.
+    The files are those that a walk of *within*, a folder above, finds here: a link back into a
+    folder between the two is not followed either. Without *links* every link is left out, to a file
+    or to a folder, and everything behind one, from below *within* on.
 
     Raises:
         NotFound, NotAFolder: when called.
         PermissionDenied: a folder below may not be listed; it is named. Without an error, the
             archive would look complete without its files.
     """
-    if not links and _is_behind_link(location, within or location):
+    within = within or location
+    if not links and any(stat(each).is_link for each in _below(location, within)):
         return iter(())
-    above = _identities(location, within or location)
-    identity = backend_of(location).folder_identity(location)
+    above, identity = _identities(location, within), _identity(location)
     if identity in above:
         return iter(())
     return _walk(above, (identity, list_folder(location)), links=links)
@@ -84,24 +81,22 @@ def leads_back(location: Location, within: Location) -> bool:
     Raises:
         NotFound: the folder is missing.
     """
-    identity = backend_of(location).folder_identity(location)
-    return identity in _identities(location, within)
+    return _identity(location) in _identities(location, within)
+
+
+def _identity(location: Location) -> Hashable:
+    return backend_of(location).folder_identity(location)
+
+
+def _below(location: Location, within: Location) -> Iterator[Location]:
+    """Yield the location and the folders above it, up to one that lies in *within*."""
+    while location.is_under(within):
+        yield location
+        location = location.parent
 
 
 def _identities(location: Location, within: Location) -> list[Hashable]:
-    found = []
-    while location.is_under(within):
-        location = location.parent
-        found.append(backend_of(location).folder_identity(location))
-    return found
-
-
-def _is_behind_link(location: Location, within: Location) -> bool:
-    while location.is_under(within):
-        if stat(location).is_link:
-            return True
-        location = location.parent
-    return False
+    return [_identity(each.parent) for each in _below(location, within)]
 
 
 def _walk(
@@ -118,7 +113,7 @@ def _walk(
             yield entry
         else:
             try:
-                identity = backend_of(entry.location).folder_identity(entry.location)
+                identity = _identity(entry.location)
                 if all(identity != other for other, _ in trail):
                     trail.append((identity, list_folder(entry.location)))
             except NotFound:  # removed since its name was read
@@ -137,11 +132,7 @@ def open_read(location: Location) -> BinaryIO:
 
 
 def read_bytes(location: Location, *, limit: int) -> bytes:
-    """Return the bytes of a small file.
-
-    Args:
-        location: the file.
-        limit: bytes. Data from outside is never read without a limit.
+    """Return the bytes of a small file: data from outside is never read without a limit.
 
     Raises:
         TooLarge: the file holds more than `limit`; one byte more was read.

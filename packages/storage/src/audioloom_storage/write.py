@@ -24,10 +24,8 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
     raises, or a write failed whose error was swallowed, nothing appears. Missing parent folders are
     made. The file is written in order: no storage lets it seek.
 
-    Args:
-        location: the file.
-        private: only its owner may read it, from the first byte on. Otherwise the umask decides.
-            Parent folders always follow the umask.
+    Only its owner may read a *private* file, from the first byte on. Otherwise the umask decides,
+    as always for parent folders.
 
     Raises:
         AlreadyExists: something lies there, before the first byte or after the last. It was left
@@ -60,9 +58,7 @@ def publish(location: Location, data: bytes, *, private: bool = False) -> None:
 def make_folder(location: Location, *, private: bool = False) -> None:
     """Make a folder and its parents; it may exist, and then it stays as it is.
 
-    Args:
-        location: the folder.
-        private: only its owner may list, enter or change it. Its parents follow the umask.
+    Only its owner may list, enter or change a *private* folder. Its parents follow the umask.
 
     Raises:
         NotAFolder: something that is no folder lies there, or on the way.
@@ -75,10 +71,8 @@ def make_folder(location: Location, *, private: bool = False) -> None:
 def remove(location: Location, *, within: Location | None = None) -> None:
     """Remove one file, or one link (never what it leads to).
 
-    Args:
-        location: the file.
-        within: a folder above the file. Below that folder no link is followed on the way to the
-            file, not even one that somebody puts there at this moment.
+    Below the folder *within* no link is followed on the way to the file, not even one that somebody
+    puts there at this moment.
 
     Raises:
         NotAFolder: a folder between *within* and the file is a link.
@@ -91,9 +85,7 @@ def remove(location: Location, *, within: Location | None = None) -> None:
 def remove_tree(location: Location, *, within: Location | None = None) -> None:
     """Remove a folder with its content, following no link: only for folders of the caller's own.
 
-    Args:
-        location: the folder.
-        within: a folder above it; no link below it is followed on the way, as with `remove`.
+    No link below *within* is followed on the way either, as with `remove`.
 
     Raises:
         UnsafePath: it is the root of the storage.
@@ -108,11 +100,8 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
 def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
     """Remove an empty folder; return whether it was there, was empty and is gone now.
 
-    A file that somebody puts there at this moment keeps the folder.
-
-    Args:
-        location: the folder.
-        within: a folder above it; no link below it is followed on the way, as with `remove`.
+    A file that somebody puts there at this moment keeps the folder. No link below *within* is
+    followed on the way, as with `remove`.
 
     Raises:
         UnsafePath: it is the root of the storage.

@@ -142,7 +142,9 @@ def test_odd_names_come_back(folder: Location, name: str) -> None:
 
     publish(folder / name / name, b"odd")
     (entry,) = walk(folder)
-    assert Entry(folder / name / name, 3, entry.modified_ns, is_folder=False) == entry
+    assert (
+        Entry(folder / name / name, 3, entry.modified_ns, is_folder=False, mode=entry.mode) == entry
+    )
     assert b"odd" == read_bytes(locate(entry.location.uri), limit=3)
     assert b"odd" == read_bytes(locate(str(entry.location)), limit=3)
 

@@ -30,8 +30,7 @@ from audioloom_storage import (
     StorageError,
     make_folder,
 )
-from audioloom_storage.remote.delegation_tokens import VARIABLE, name_with_token
-from audioloom_storage.remote.token_file import parse_tokens
+from audioloom_storage.remote.delegation_tokens import VARIABLE, name_with_token, parse_tokens
 from storage_cluster import Cluster, Relay
 
 PUBLISH = """

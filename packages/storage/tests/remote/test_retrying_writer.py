@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from audioloom_storage import NoSpace
-from audioloom_storage.remote import retry, retrying_writer
-from audioloom_storage.remote.retry import Busy, Outage, Retry
-from audioloom_storage.remote.retrying_writer import RetryingWriter
+from audioloom_storage.remote import retry
+from audioloom_storage.remote.retry import Busy, Outage, Retry, RetryingWriter
 
 
 class Files:
@@ -99,7 +98,7 @@ def test_a_refusal_is_told_at_once() -> None:
 
 def test_a_long_file_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bytes are gone once they are sent, so the error is told."""
-    monkeypatch.setattr(retrying_writer, "KEPT_BYTES", 7)
+    monkeypatch.setattr(retry, "KEPT_BYTES", 7)
     short, long = Files(3), Files(3)
     write(RetryingWriter(short, proved()), b"0123456")
     with pytest.raises(Outage):

@@ -79,19 +79,14 @@ class MemoryStore:
     def stat(self, location: Location) -> Entry:
         """One entry."""
         if self._is_folder(location):
-            return Entry(location, 0, 0, is_folder=True)
+            return Entry(location, 0, 0, is_folder=True, mode=self._folders.get(location, 0o755))
         found = self._file(location)
-        return Entry(location, len(found.data), found.modified_ns, is_folder=False)
-
-    def permissions(self, location: Location) -> int:
-        """As they were asked for."""
-        if self._is_folder(location):
-            return self._folders.get(location, 0o755)
-        return self._file(location).mode
+        size, modified_ns = len(found.data), found.modified_ns
+        return Entry(location, size, modified_ns, is_folder=False, mode=found.mode)
 
     def holder(self, location: Location) -> Holder:
         """Nobody else is there to hold anything."""
-        return Holder("me", "me", self.permissions(location))
+        return Holder("me", "me", self.stat(location).mode)
 
     def set_permissions(self, location: Location, mode: int) -> None:
         """Nobody else is there to refuse it to."""

@@ -147,9 +147,6 @@ class _Unreliable:
     def stat(self, location: Location) -> Entry:
         return self._ask("stat", location, lambda: self._backend.stat(location))
 
-    def permissions(self, location: Location) -> int:
-        return self._ask("permissions", location, lambda: self._backend.permissions(location))
-
     def holder(self, location: Location) -> Holder:
         return self._ask("holder", location, lambda: self._backend.holder(location))
 

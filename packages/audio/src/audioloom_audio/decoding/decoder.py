@@ -1,34 +1,22 @@
 """Open a recording: read and check its header, then yield its samples in blocks."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from audioloom_audio.decoding import pcm, sndfile
 from audioloom_audio.decoding.formats import SNIFFED_BYTES, declared_size, forms_of, sniff
-from audioloom_audio.decoding.riff import (
-    ALAW,
-    FLOAT,
-    GSM,
-    MULAW,
-    PCM,
-    WaveHeader,
-    read_header,
-)
-from audioloom_audio.decoding.source import Source, read_fully, size_of
+from audioloom_audio.decoding.riff import ALAW, FLOAT, GSM, MULAW, PCM, WaveHeader, read_header
+from audioloom_audio.decoding.source import Source, read_fully
 from audioloom_audio.errors import RefusedRecording
 from audioloom_audio.recording import Flag, Recording
 from audioloom_audio.settings import RawFormat
-from audioloom_audio.signal.codes import Samples
+from audioloom_audio.signals import Samples, Signals
 
 MIN_RATE: Final = 1000
 MAX_RATE: Final = 768000
 _UNKNOWN_FRAMES: Final = 1 << 62  # a FLAC written to a pipe: libsndfile says 2**63 - 1
-
-Signals = tuple["NDArray[np.float32]", ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +42,7 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
     Raises:
         RefusedRecording, MissingDecoder: see `audioloom_audio.errors`.
     """
-    size = size_of(source)
+    size = source.seek(0, os.SEEK_END)  # an earlier listing may be stale
     source.seek(0)
     head = read_fully(source, SNIFFED_BYTES)
     promised = forms_of(name)
@@ -104,7 +92,6 @@ def _by_pcm(
         sample_rate=header.sample_rate,
         channels=header.channels,
         frames=frames,
-        frames_declared=None if header.declared is None else header.declared // frame,
         flags=tuple(sorted(("partial_frame", *flags) if partial else flags)),
     )
     return Decoder(
@@ -121,24 +108,16 @@ def _by_sndfile(
     raw: RawFormat | None = None,
 ) -> Decoder:
     file: Any = sndfile.open_file(view, form, header, name, raw)
-    frames: int | None = file.frames if file.frames < _UNKNOWN_FRAMES else None
-    declared = None if "truncated" in flags else frames
-    if header is not None:
+    if header is not None and header.tag in {PCM, FLOAT}:
         width = header.channels * ((header.bits + 7) // 8)
-        fixed = header.tag in {PCM, FLOAT} and width > 0
-        if header.declared is None:
-            declared = None
-        elif fixed:
-            declared = header.declared // width
-        if fixed and header.present % width:
+        if width and header.present % width:
             flags = ("partial_frame", *flags)
     recording = Recording(
         format=form,
         codec=file.subtype.lower(),
         sample_rate=file.samplerate,
         channels=file.channels,
-        frames=frames,
-        frames_declared=declared,
+        frames=file.frames if file.frames < _UNKNOWN_FRAMES else None,
         flags=tuple(sorted(flags)),
     )
     return Decoder(

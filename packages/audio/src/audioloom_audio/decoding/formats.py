@@ -80,7 +80,7 @@ def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
 
 
 def _by_frame(head: bytes, name: str) -> str:
-    if _is_adts(head):
+    if len(head) > 1 and head[0] == 0xFF and head[1] & 0xF6 == 0xF0:  # noqa: PLR2004
         raise RefusedRecording("unsupported_codec", name, _EXPECTED, "AAC (ADTS)")
     if _is_mpeg_frame(head):
         return "mp3"
@@ -98,10 +98,6 @@ def _riff_form(head: bytes, name: str) -> str:
             "not_audio", name, "a RIFF file that holds WAVE", f"RIFF with {form!r}"
         )
     return "rf64" if head[:4] in {b"RF64", b"BW64"} else "wav"
-
-
-def _is_adts(head: bytes) -> bool:
-    return len(head) > 1 and head[0] == 0xFF and head[1] & 0xF6 == 0xF0  # noqa: PLR2004
 
 
 def _is_mpeg_frame(head: bytes) -> bool:

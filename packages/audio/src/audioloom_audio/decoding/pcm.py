@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from audioloom_audio.decoding.riff import ALAW, MULAW, PCM, WaveHeader
 from audioloom_audio.decoding.source import Source, read_fully
-from audioloom_audio.signal.codes import Samples
+from audioloom_audio.signals import Samples, Signals
 
 _BLOCK_SAMPLES: Final = 1 << 17  # over all channels
 _SAMPLE_BYTES: Final = {"pcm_16": 2, "ulaw": 1, "alaw": 1}
@@ -33,7 +33,7 @@ def frame_bytes(codec: str, channels: int) -> int:
 
 def blocks(
     source: Source, header: WaveHeader, codec: str, numbers: tuple[int, ...], by: Samples
-) -> Iterator[tuple[NDArray[np.float32], ...]]:
+) -> Iterator[Signals]:
     """Yield the signals *numbers*, block by block; a block's signals have equal length."""
     source.seek(header.offset)
     channels = header.channels

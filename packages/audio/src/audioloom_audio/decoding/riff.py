@@ -5,6 +5,7 @@ wrote the data size, libsndfile reads no samples and reports no error. So this m
 chunks; the samples are then decoded by `pcm`, or by libsndfile after a new header (`sndfile`).
 """
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _GUID_TAIL: Final = bytes.fromhex("000000001000800000aa00389b71")
 # 0x7FFFFFFF, 0x80000000 (arecord), 0xFFFFFFFF (ffmpeg), each perhaps less a header.
 _PLACEHOLDER: Final = 0x7FFFF000
 _IN_DS64: Final = 0xFFFFFFFF  # RF64: the data size stands in the ds64 chunk
+_CHUNK_NAME: Final = re.compile(rb"[ -~]{4}")
 _MAX_CHUNKS: Final = 4096
 _MAX_KEPT: Final = 4096
 _FIRST_CHUNK: Final = 12
@@ -45,7 +47,6 @@ class WaveHeader:
             is ignored because it is wrong in some files that are otherwise fine.
         offset: The start of the data.
         present: Bytes of data in the file, at least one.
-        declared: Bytes of data by the header; None if the header does not say.
         flags: ``truncated`` (the header declares more data than the file has), ``header_lies`` (a
             size of zero or a streaming placeholder: the rest of the file is used),
             ``trailing_bytes`` (bytes after the data that are not chunks; they are not read).
@@ -60,7 +61,6 @@ class WaveHeader:
     bits: int
     offset: int
     present: int
-    declared: int | None = None
     flags: tuple[Flag, ...] = ()
     big_endian: bool = False
     fmt: bytes = b""
@@ -79,7 +79,7 @@ def read_header(source: Source, size: int, name: str) -> WaveHeader:
     big_endian = read_fully(source, _FIRST_CHUNK)[:4] == b"RIFX"
     order = ">" if big_endian else "<"
     kept: dict[bytes, bytes] = {}
-    for chunk, length, position in _chunks(source, order, size, name):
+    for chunk, length, position in _chunks(source, order, _FIRST_CHUNK, size, name):
         if chunk == b"data":
             offset = position
             declared = _wide_length(kept.get(b"ds64", b"")) if length == _IN_DS64 else length
@@ -89,39 +89,33 @@ def read_header(source: Source, size: int, name: str) -> WaveHeader:
             _skip(source, length & 1)
         else:
             _skip(source, length + (length & 1))
+    else:
+        raise RefusedRecording("bad_header", name, "a data chunk", "the end of the file")
     if b"fmt " not in kept:
         raise RefusedRecording("bad_header", name, "a fmt chunk before the data", "data first")
-    present, claimed, flags = _data_extent(source, order, offset, declared, size)
+    present, flags = _data_extent(source, order, offset, declared, size)
     if not present:
         raise RefusedRecording("empty", name, "samples", "a header and no samples")
-    tag, channels, rate, bits = _format_fields(kept[b"fmt "], order, name)
-    return WaveHeader(
-        fmt=kept[b"fmt "],
-        fact=kept.get(b"fact"),
-        big_endian=big_endian,
-        tag=tag,
-        channels=channels,
-        sample_rate=rate,
-        bits=bits,
-        offset=offset,
-        present=present,
-        declared=claimed,
-        flags=flags,
-    )
+    fmt, fact = kept[b"fmt "], kept.get(b"fact")
+    fields = _format_fields(fmt, order, name)
+    return WaveHeader(*fields, offset, present, flags, big_endian=big_endian, fmt=fmt, fact=fact)
 
 
-def _chunks(source: Source, order: str, size: int, name: str) -> Iterator[tuple[bytes, int, int]]:
-    """Yield name, body length and body position of each chunk; the data chunk comes last.
+def _chunks(
+    source: Source, order: str, position: int, size: int, name: str
+) -> Iterator[tuple[bytes, int, int]]:
+    """Yield name, body length and body position of each chunk up to the end of the file.
 
     The caller reads or skips the body and its padding before it requests the next chunk.
     """
-    position = _FIRST_CHUNK
     for _ in range(_MAX_CHUNKS):
+        if position >= size:
+            return
         head = read_fully(source, 8)
         if len(head) < 8:  # noqa: PLR2004 - name and length
             raise RefusedRecording("bad_header", name, "a data chunk", "the end of the file")
         chunk, length = head[:4], struct.unpack(order + "I", head[4:])[0]
-        if not _is_chunk_name(chunk):
+        if not _CHUNK_NAME.fullmatch(chunk):
             raise RefusedRecording(
                 "bad_header", name, f"a chunk at byte {position}", f"the bytes {chunk!r}"
             )
@@ -159,41 +153,33 @@ def _format_fields(fmt: bytes, order: str, name: str) -> tuple[int, int, int, in
 
 def _data_extent(
     source: Source, order: str, offset: int, declared: int, size: int
-) -> tuple[int, int | None, tuple[Flag, ...]]:
+) -> tuple[int, tuple[Flag, ...]]:
     available = max(0, size - offset)
     if declared == 0:
         if _holds_chunks_only(source, order, offset, size):
-            return 0, 0, ()
-        return available, None, ("header_lies",)
+            return 0, ()
+        return available, ("header_lies",)
     if declared == _IN_DS64 or (_PLACEHOLDER <= declared < _IN_DS64 and declared > available):
-        return available, None, ("header_lies",)
+        return available, ("header_lies",)
     if declared > available:
-        return available, declared, ("truncated",)
+        return available, ("truncated",)
     end = offset + declared + (declared & 1)
     trailing = not _holds_chunks_only(source, order, end, size)
-    return declared, declared, ("trailing_bytes",) if trailing else ()
+    return declared, ("trailing_bytes",) if trailing else ()
 
 
 def _holds_chunks_only(source: Source, order: str, start: int, size: int) -> bool:
     """Whether the file from *start* is empty or consists of well-formed chunks."""
-    position = start
-    for _ in range(_MAX_CHUNKS):
-        if position >= size:
-            return True
-        source.seek(position)
-        head = read_fully(source, 8)
-        if len(head) < 8 or not _is_chunk_name(head[:4]):  # noqa: PLR2004 - name and length
-            return False
-        length = struct.unpack(order + "I", head[4:])[0]
-        position += 8 + length
-        if position > size:
-            return False
-        position += length & 1
-    return False
-
-
-def _is_chunk_name(chunk: bytes) -> bool:
-    return len(chunk) == 4 and all(0x20 <= byte <= 0x7E for byte in chunk)  # noqa: PLR2004
+    if start < size:
+        source.seek(start)
+    try:
+        for _, length, position in _chunks(source, order, start, size, name=""):
+            if position + length > size:
+                return False
+            source.seek(position + length + (length & 1))
+    except RefusedRecording:
+        return False
+    return True
 
 
 def _skip(source: Source, count: int) -> None:

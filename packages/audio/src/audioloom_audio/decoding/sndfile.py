@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_audio.decoding.riff import FLOAT, PCM, WaveHeader
-from audioloom_audio.decoding.source import Source
+from audioloom_audio.decoding.source import Source, read_fully
 from audioloom_audio.errors import MissingDecoder, RefusedRecording
 from audioloom_audio.settings import RawFormat
-from audioloom_audio.signal.codes import take_signals
+from audioloom_audio.signals import Signals, take_signals
 
 _BLOCK_SAMPLES: Final = 1 << 14  # over all channels; a decoding error loses a whole block
 # libsndfile's SF_ERR_UNSUPPORTED_ENCODING and, within a WAV, SFE_UNIMPLEMENTED.
@@ -83,8 +83,7 @@ class View:
         data = self._head[self._position : self._position + count]
         if len(data) < count:
             self._source.seek(self._offset + self._position + len(data) - len(self._head))
-            while len(data) < count and (more := self._source.read(count - len(data))):
-                data += more
+            data += read_fully(self._source, count - len(data))
         self._position += len(data)
         return data
 
@@ -184,9 +183,7 @@ def _reason(error: Any) -> str:
     return str(error.error_string).strip().removeprefix("Error : ").rstrip(".")
 
 
-def blocks(
-    file: Any, view: View, numbers: tuple[int, ...], name: str
-) -> Iterator[tuple[NDArray[np.float32], ...]]:
+def blocks(file: Any, view: View, numbers: tuple[int, ...], name: str) -> Iterator[Signals]:
     """Yield the signals *numbers*, block by block, in float32 from the decoder, as in librosa."""
     _, failure, _ = _library()
     frames = max(1, _BLOCK_SAMPLES // file.channels)

@@ -8,13 +8,13 @@ import threading
 from dataclasses import replace
 from typing import Any
 
+from audioloom_audio import signals
 from audioloom_audio.errors import AudioError, BadSettings, MissingDecoder
 from audioloom_audio.features.cepstra import CepstralEngine, Kernels
 from audioloom_audio.features.filters import mel_filters
 from audioloom_audio.features.librosa_engine import LibrosaEngine
 from audioloom_audio.settings import MfccSettings
-from audioloom_audio.signal import codes
-from audioloom_audio.signal.codes import Samples
+from audioloom_audio.signals import Samples
 
 Engine = CepstralEngine | LibrosaEngine
 
@@ -48,7 +48,7 @@ def samples_for(settings: MfccSettings, channels: int) -> Samples:
     It is compiled if the engine is compiled, except for the mean of more than two channels.
     """
     if resolve_engine(settings).engine != "native" or (settings.channels == "mix" and channels > 2):  # noqa: PLR2004
-        return codes
+        return signals
     compiled: Samples = _native()
     return compiled
 
@@ -78,7 +78,7 @@ def _native_obstacle(settings: MfccSettings) -> AudioError | None:
             "engine='native' needs audioloom-audio-native, which is not installed here: "
             "pip install 'audioloom-audio[native]', or take engine='numpy'"
         )
-    if not native.supported():
+    if not native.best_level():
         return MissingDecoder(
             "engine='native' needs a processor with AVX2 and FMA (x86-64-v3), which this is not: "
             "take engine='numpy'"

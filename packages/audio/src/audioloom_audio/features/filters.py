@@ -54,18 +54,10 @@ def _hz_to_mel(hertz: float) -> float:
 
 
 @lru_cache(maxsize=8)
-def wide_hann(length: int) -> NDArray[np.float64]:
+def hann(length: int) -> NDArray[np.float64]:
     """Periodic Hann window, read-only float64 ``(length,)``, equal to scipy's."""
     angle = np.linspace(-np.pi, np.pi, length + 1)[:-1]
     window: NDArray[np.float64] = 0.5 + 0.5 * np.cos(angle)
-    window.flags.writeable = False
-    return window
-
-
-@lru_cache(maxsize=8)
-def hann(length: int) -> NDArray[np.float32]:
-    """`wide_hann` rounded to float32, read-only."""
-    window = wide_hann(length).astype(np.float32)
     window.flags.writeable = False
     return window
 

@@ -15,7 +15,7 @@ import scipy.fft
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from audioloom_audio.features.filters import cosine_transform, hann, wide_hann
+from audioloom_audio.features.filters import cosine_transform, hann
 
 BLOCK: Final = 64  # frames at a time; measured as the fastest, also for 313 frames
 _BANDS = 16  # mel bands per product
@@ -46,12 +46,12 @@ class NumpyKernels:
         self._by_height = 1 / self._heights
         n_fft = 2 * (bins - 1)
         self._hop, self._n_fft = hop_length, n_fft
-        self._window = hann(n_fft)
+        self._wide_window = hann(n_fft)
+        self._window = self._wide_window.astype(np.float32)
         self._groups = band_groups(filters)
         self._frames = np.empty((BLOCK, n_fft), np.float32)
         self._power = np.empty((BLOCK, bins), np.float32)
         self._square = np.empty((BLOCK, bins), np.float32)
-        self._wide_window = wide_hann(n_fft)
         self._wide_frames = np.empty((BLOCK, n_fft), np.float64)
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:

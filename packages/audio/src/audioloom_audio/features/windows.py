@@ -14,6 +14,7 @@ from audioloom_audio.features.cepstra import POWER_FLOOR
 from audioloom_audio.features.engines import engine_for
 from audioloom_audio.recording import Flag
 from audioloom_audio.settings import MfccSettings
+from audioloom_audio.signals import Resampler
 
 _MIN_DEVIATION: Final = 1e-6
 _HEAD: Final = struct.Struct("<qd")  # valid samples, loudest
@@ -76,14 +77,15 @@ class Spool:
 
 
 class Windower:
-    """Cuts one signal into windows, at the settings' rate; it holds one window of samples.
+    """Resamples one signal and cuts it into windows; it holds one window of samples.
 
     With ``level="recording"``, mel powers wait on scratch disk for the end of the recording, and
     only `finish` yields windows.
     """
 
-    def __init__(self, channel: int, settings: MfccSettings, name: str) -> None:
+    def __init__(self, channel: int, rate: int, settings: MfccSettings, name: str) -> None:
         self._channel = channel
+        self._resampler = Resampler(rate, settings.sample_rate)
         self._settings = settings
         self._name = name
         engine_for(settings)  # a missing library fails now, not in the first window
@@ -102,7 +104,11 @@ class Windower:
         return self._settings.windows == "first" and self._count > 0 and self._spool is None
 
     def push(self, samples: NDArray[np.float32]) -> Iterator[Window]:
-        """Copy *samples* and yield the windows that they complete."""
+        """Copy *samples*, at the recorded rate, and yield the windows that they complete."""
+        for resampled in self._resampler.push(samples):
+            yield from self._cut(resampled)
+
+    def _cut(self, samples: NDArray[np.float32]) -> Iterator[Window]:
         length = self._settings.window_samples
         position = 0
         while position < len(samples) and not self.satisfied:
@@ -121,6 +127,8 @@ class Windower:
 
     def finish(self) -> Iterator[Window]:
         """Yield the last window, zero-padded, if samples are left; then the spooled windows."""
+        for resampled in self._resampler.finish():
+            yield from self._cut(resampled)
         if self._fresh and not self.satisfied:
             end = self._margin + self._settings.window_samples
             self._padded[self._margin + self._filled : end] = 0

@@ -17,6 +17,7 @@ class Entry:
         modified_ns: last change, nanoseconds since 1970-01-01 UTC.
         is_folder: a folder, or a link to one.
         is_link: a symbolic link, whatever it leads to.
+        mode: permissions as for `chmod`: 0o644.
     """
 
     location: Location
@@ -24,6 +25,7 @@ class Entry:
     modified_ns: int
     is_folder: bool
     is_link: bool = False
+    mode: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,6 @@ class Backend(Protocol):
 
     def stat(self, location: Location) -> Entry:
         """Describe an entry. Raise NotFound if it is missing, or if a link leads nowhere."""
-
-    def permissions(self, location: Location) -> int:
-        """Return the permissions as for `chmod`: 0o644. Raises the errors of `stat`."""
 
     def holder(self, location: Location) -> Holder:
         """Describe who holds the entry itself, following no link. Raise NotFound if missing."""

@@ -3,33 +3,48 @@
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from contextlib import suppress
+from functools import partial
+from typing import BinaryIO, cast
 
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
 from audioloom_storage.backend.protocol import Backend
-from audioloom_storage.errors import AlreadyExists, IsAFolder, NotFound, Unavailable
-from audioloom_storage.hdfs.client import Connection, connection_to, user_at
+from audioloom_storage.backend.temporary import temporary_beside
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NoSpace,
+    NotAFolder,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+    Unavailable,
+)
+from audioloom_storage.hdfs.client import Connection, connection_to
 from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.settings import replication, umask
 from audioloom_storage.location import Location
 from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Busy, Outage
-from audioloom_storage.remote.retrying_writer import RetryingWriter
+from audioloom_storage.remote.retry import Busy, Outage, RetryingWriter
 
 _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
 _ONE_PIECE_BYTES = 512 << 10  # a shorter range arrives sooner than the pieces of a stream
+_TMP = "/tmp"  # noqa: S108 - the cluster's, where every user may make something
 _WRITE_SECONDS = 150.0  # a DataNode that is lost meanwhile is given up after 60 s
 
 
 class _Hdfs(HadoopBackend[Client]):
-    def connection(self, location: Location) -> Connection:
-        return connection_to(location)
-
     def user(self, location: Location) -> str:
-        return user_at(location)
+        # By the owner of a folder made there, or in /tmp: the cluster decides the user by tokens or
+        # by its rules for Kerberos principals. "" where the user may make nothing (a quota).
+        connection = connection_to(location)
+        for folder in (location.parent, Location(location.scheme, location.authority, _TMP)):
+            if not connection.user:
+                connection.user = connection.retry.run(partial(_owner_made, connection, folder))
+        return connection.user
 
     def status(self, location: Location) -> Status:
         return _status(
@@ -61,7 +76,19 @@ class _Hdfs(HadoopBackend[Client]):
         mode = 0o600 if private else 0o666 & ~umask()
 
         def begin(earlier: int) -> _Writer:
-            writer = _new_writer(connection, temporary, mode, overwrite=earlier > 0)
+            options = WriteOptions(
+                replication=replication(),
+                permission=mode,
+                overwrite=earlier > 0,
+                create_parent=False,
+            )
+            try:
+                writer = connection.attempt(
+                    temporary, lambda client: client.create(temporary.path, options)
+                )
+            except AlreadyExists as error:
+                # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
+                raise Busy("its answer was lost", where=temporary, hint="Run again.") from error
             return _Writer(connection, temporary, writer)
 
         return RetryingWriter(begin, connection.retry)
@@ -96,6 +123,29 @@ def _listing(connection: Connection, location: Location) -> list[tuple[str, Stat
     while batch := connection.attempt(location, ask):
         named += [(status.path[begin:], _status(status)) for status in batch]
     return named
+
+
+def _owner_made(connection: Connection, folder: Location) -> str:
+    # The owner of that folder, or whoever writes it without a sticky bit, can replace any name that
+    # they see there, between two calls. So one call makes two folders, the upper one closed from
+    # the start. Nobody else sees the name of the lower one, whose owner is asked for. No call is
+    # repeated with the same names: by then the upper one could be another user's.
+    upper = temporary_beside(folder.child("user"))
+    lower = upper.child(os.urandom(16).hex())
+
+    def make(client: Client) -> None:
+        client.get_file_info(folder.path)  # the folder cannot be made
+        client.mkdirs(lower.path, 0o700, create_parent=True)
+
+    try:
+        connection.attempt(folder, make)
+        return str(connection.attempt(lower, lambda client: client.get_file_info(lower.path)).owner)
+    except (NoSpace, NotAFolder, NotFound, PermissionDenied):
+        return ""
+    finally:
+        for made in (lower, upper):  # if it is another user's by now and holds something, it stays
+            with suppress(StorageError):
+                connection.attempt(made, partial(Client.delete, path=made.path))
 
 
 class _Reading:
@@ -145,19 +195,6 @@ class _Reading:
             raise Outage(reason.found, where=self._location, hint=reason.hint) from error
 
 
-def _new_writer(
-    connection: Connection, location: Location, mode: int, *, overwrite: bool
-) -> FileWriter:
-    options = WriteOptions(
-        replication=replication(), permission=mode, overwrite=overwrite, create_parent=False
-    )
-    try:
-        return connection.attempt(location, lambda client: client.create(location.path, options))
-    except AlreadyExists as error:
-        # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
-        raise Busy("its answer was lost", where=location, hint="Run again.") from error
-
-
 class _Writer:
     """A writer whose close forces the last block to disk on every DataNode, like each block before.
 
@@ -183,9 +220,7 @@ class _Writer:
         self._writer = None
 
     def _do(self, action: Callable[[FileWriter], object]) -> None:
-        writer = self._writer
-        if writer is None:
-            raise ValueError(f"{self._location}: the file is closed")
+        writer = cast("FileWriter", self._writer)
         try:
             self._connection.attempt(self._location, lambda _: action(writer), _WRITE_SECONDS)
         except Unavailable as error:
@@ -198,4 +233,4 @@ class _Writer:
             ) from error
 
 
-BACKEND: Backend = _Hdfs()
+BACKEND: Backend = _Hdfs(connection_to)

@@ -10,23 +10,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import TypeVar
 
 import hdfs_native
 
-from audioloom_storage.backend.temporary import temporary_beside
-from audioloom_storage.errors import (
-    NoSpace,
-    NotAFolder,
-    NotFound,
-    PermissionDenied,
-    StorageError,
-)
 from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.fork_safety import cut_off, watched
-from audioloom_storage.hdfs.timeout import within
 from audioloom_storage.location import Location
 from audioloom_storage.remote import retry as remote
 from audioloom_storage.remote.delegation_tokens import name_with_token
@@ -36,7 +27,6 @@ Ask = Callable[[hdfs_native.Client], T]
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0  # a NameNode under load takes its time
-_TMP = "/tmp"  # noqa: S108 - the cluster's, where every user may make something
 
 # By default hdfs-native repeats for three minutes. `Retry` knows better when repeating makes
 # sense, so one try for each NameNode of a nameservice remains here.
@@ -137,43 +127,58 @@ def connection_to(location: Location) -> Connection:
     return KNOWN.setdefault(location.authority, Connection(location.authority))
 
 
-def user_at(location: Location) -> str:
-    """Return the NameNode's name for the user of this process, by the owner of a folder made there.
+def within(seconds: float, ask: Callable[[], T]) -> T:
+    """Return the result of `ask`, called in another thread; Ctrl-C ends the waiting too.
 
-    The cluster decides the user by tokens or by its rules for Kerberos principals, which this
-    process does not know. Returns "" where the user may make nothing, there or in /tmp (a quota).
+    Raises:
+        TimeoutError: no answer yet. The waiting thread is left alone and ends with the process.
     """
-    connection = connection_to(location)
-    for folder in (location.parent, Location(location.scheme, location.authority, _TMP)):
-        if not connection.user:
-            connection.user = connection.retry.run(partial(_owner_made, connection, folder))
-    return connection.user
-
-
-def _owner_made(connection: Connection, folder: Location) -> str:
-    # The owner of that folder, or whoever writes it without a sticky bit, can replace any name that
-    # they see there, between two calls. So one call makes two folders, the upper one closed from
-    # the start. Nobody else sees the name of the lower one, whose owner is asked for. No call is
-    # repeated with the same names: by then the upper one could be another user's.
-    upper = temporary_beside(folder.child("user"))
-    lower = upper.child(os.urandom(16).hex())
-
-    def make(client: hdfs_native.Client) -> None:
-        client.get_file_info(folder.path)  # the folder cannot be made
-        client.mkdirs(lower.path, 0o700, create_parent=True)
-
     try:
-        connection.attempt(folder, make)
-        return str(connection.attempt(lower, lambda client: client.get_file_info(lower.path)).owner)
-    except (NoSpace, NotAFolder, NotFound, PermissionDenied):
-        return ""
+        asker = _IDLE.pop()
+    except IndexError:
+        asker = _Asker()
+    answers: list[T] = []
+    asker.questions.put(lambda: answers.append(ask()))
+    answered = False
+    try:
+        answered = asker.done.acquire(timeout=seconds)
     finally:
-        for made in (lower, upper):  # if it is another user's by now and holds something, it stays
-            with suppress(StorageError):
-                connection.attempt(made, partial(hdfs_native.Client.delete, path=made.path))
+        if not answered:
+            asker.questions.put(None)  # should it ever come back
+    if not answered:
+        raise TimeoutError(f"no answer within {seconds:.0f} s")
+    failure, asker.failure = asker.failure, None
+    _IDLE.append(asker)
+    if failure is not None:
+        raise failure
+    return answers[0]
+
+
+class _Asker:
+    """A thread that is kept, because to start one takes longer than most answers."""
+
+    def __init__(self) -> None:
+        self.questions: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.done = threading.Lock()  # held until there is an answer; a Semaphore is slow Python
+        self.done.acquire()
+        self.failure: BaseException | None = None
+        threading.Thread(target=self._serve, name="audioloom-storage", daemon=True).start()
+
+    def _serve(self) -> None:
+        while (question := self.questions.get()) is not None:
+            try:
+                question()
+            except BaseException as error:  # noqa: BLE001 - a panic of Rust is no Exception
+                self.failure = error
+            del question
+            self.done.release()
+
+
+_IDLE: list[_Asker] = []
 
 
 def _forked() -> None:
+    _IDLE.clear()
     cut_off()
     for connection in KNOWN.values():
         connection.leave_behind()

@@ -3,12 +3,7 @@
 import os
 import re
 
-from audioloom_storage.errors import (
-    NotConfigured,
-    PermissionDenied,
-    StorageError,
-    Unavailable,
-)
+from audioloom_storage.errors import NotConfigured, PermissionDenied, StorageError, Unavailable
 from audioloom_storage.location import Location
 from audioloom_storage.remote.errors import NEEDS_IDENTITY
 from audioloom_storage.remote.errors import translated as translated_java

@@ -74,10 +74,6 @@ class _Local:
         del size
         commit(temporary, target)
 
-    def permissions(self, location: Location) -> int:
-        with translating(location, looking=True):
-            return kinds.S_IMODE(os.stat(location.path).st_mode)
-
     def holder(self, location: Location) -> Holder:
         """Return owner and user as numbers: not every user has a name."""
         with translating(location, looking=True):
@@ -179,7 +175,8 @@ def _raise(error: OSError) -> None:
 def _entry(location: Location, found: os.stat_result, *, is_link: bool) -> Entry:
     is_folder = kinds.S_ISDIR(found.st_mode)
     size = 0 if is_folder else found.st_size
-    return Entry(location, size, found.st_mtime_ns, is_folder, is_link)
+    mode = kinds.S_IMODE(found.st_mode)
+    return Entry(location, size, found.st_mtime_ns, is_folder, is_link, mode)
 
 
 class _ReadFile(io.FileIO):

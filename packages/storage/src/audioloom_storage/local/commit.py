@@ -12,14 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from audioloom_storage.backend.temporary import temporary_beside
-from audioloom_storage.errors import (
-    StorageError,
-    Unavailable,
-    UnknownOutcome,
-    gone,
-    taken,
-    unknown,
-)
+from audioloom_storage.errors import StorageError, Unavailable, UnknownOutcome, gone, taken, unknown
 from audioloom_storage.local.errors import is_refusal, translated, translating
 from audioloom_storage.location import Location
 
@@ -30,19 +23,14 @@ _CLAIM_TOKEN = "0" * 16  # equal for every writer
 CLAIM_SECONDS = 2.0
 
 
-class _Unsupported(Exception):
-    """The file system does not know this method."""
-
-
 def commit(temporary: Location, target: Location) -> None:
     """Give the file its name without replacing anything."""
     with translating(temporary):
         before = os.lstat(temporary.path)
     for way in WAYS:
         try:
-            way(temporary, target)
-        except _Unsupported:
-            continue
+            if not way(temporary, target):
+                continue
         except StorageError:
             raise
         except OSError as error:
@@ -77,31 +65,36 @@ def keep_names(folder: Location) -> None:
         os.close(descriptor)
 
 
-def _by_link(temporary: Location, target: Location) -> None:
+# Each way returns False where the file system does not know it.
+
+
+def _by_link(temporary: Location, target: Location) -> bool:
     """Hard link: everywhere but on FAT, exFAT and some network and user-space file systems."""
     try:
         os.link(temporary.path, target.path, follow_symlinks=False)
     except OSError as error:
         if error.errno in (errno.EPERM, errno.EMLINK, *_UNSUPPORTED):
-            raise _Unsupported from error
+            return False
         raise
+    return True
 
 
-def _by_rename(temporary: Location, target: Location) -> None:
+def _by_rename(temporary: Location, target: Location) -> bool:
     """Rename with Linux's flag that refuses to replace: FAT, exFAT, NTFS and SMB know it."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError) as error:  # not Linux, or a C library older than the call
-        raise _Unsupported from error
+    except (AttributeError, OSError):  # not Linux, or a C library older than the call
+        return False
     paths = os.fsencode(temporary.path), os.fsencode(target.path)
-    if rename(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_NOREPLACE) != 0:
-        number = ctypes.get_errno()
-        if number in _UNSUPPORTED:
-            raise _Unsupported
-        raise OSError(number, os.strerror(number))
+    if rename(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_NOREPLACE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number))
 
 
-def _by_claim(temporary: Location, target: Location) -> None:
+def _by_claim(temporary: Location, target: Location) -> bool:
     """Rename plainly while holding the claim, a file next to the target that only one can make.
 
     On such a file system every writer takes the claim, so none replaces another's file. A writer
@@ -129,9 +122,10 @@ def _by_claim(temporary: Location, target: Location) -> None:
         os.rename(temporary.path, target.path)
     finally:
         os.unlink(claim)
+    return True
 
 
-WAYS: tuple[Callable[[Location, Location], None], ...] = (_by_link, _by_rename, _by_claim)
+WAYS: tuple[Callable[[Location, Location], bool], ...] = (_by_link, _by_rename, _by_claim)
 
 
 def _judge(error: OSError, before: os.stat_result, target: Location) -> None:

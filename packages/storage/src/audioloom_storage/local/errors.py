@@ -62,9 +62,7 @@ def translating(location: Location, *, looking: bool = False) -> Iterator[None]:
         yield
     except StorageError:
         raise
-    except NotADirectoryError as error:
-        if looking:
-            raise NotFound("a file stands where a folder should", where=location) from error
-        raise translated(error, location) from error
     except OSError as error:
+        if looking and isinstance(error, NotADirectoryError):
+            raise NotFound("a file stands where a folder should", where=location) from error
         raise translated(error, location) from error

@@ -33,18 +33,20 @@ class Status:
 
     def entry(self, location: Location) -> Entry:
         """The status as an entry of a listing."""
-        return Entry(location, self.size, self.modified_ns, self.is_folder)
+        return Entry(location, self.size, self.modified_ns, self.is_folder, mode=self.mode)
 
 
 class HadoopBackend(ABC, Generic[Client]):
     """A `Backend` without the requests that each client makes in its own way.
 
     No link can lie *within* a folder of HDFS, and a path is a folder's identity.
+
+    Args:
+        connection_to: returns the connection of this process to the cluster of a location.
     """
 
-    @abstractmethod
-    def connection(self, location: Location) -> Connection[Client]:
-        """Return the connection of this process to the cluster of a location."""
+    def __init__(self, connection_to: Callable[[Location], Connection[Client]]) -> None:
+        self.connection = connection_to
 
     @abstractmethod
     def user(self, location: Location) -> str:
@@ -77,10 +79,6 @@ class HadoopBackend(ABC, Generic[Client]):
     def stat(self, location: Location) -> Entry:
         """Describe one entry."""
         return self.status(location).entry(location)
-
-    def permissions(self, location: Location) -> int:
-        """Return the permissions from the NameNode."""
-        return self.status(location).mode
 
     def holder(self, location: Location) -> Holder:
         """Return owner and permissions from the NameNode."""

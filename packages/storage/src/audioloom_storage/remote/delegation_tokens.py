@@ -10,6 +10,9 @@ import os
 import re
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +21,6 @@ from audioloom_hadoop.configuration import of_clients
 
 from audioloom_storage.errors import NotConfigured, PermissionDenied
 from audioloom_storage.location import Location
-from audioloom_storage.remote.token_file import Token, parse_tokens
 
 VARIABLE = "HADOOP_TOKEN_FILE_LOCATION"
 FRESH_TOKEN = (
@@ -26,7 +28,27 @@ FRESH_TOKEN = (
     " command goes on where it stopped."
 )
 _RENEWAL = re.compile(r"expired.*expected renewal time: (\S+ \S+)")
+MAGIC = b"HDTS"
+_KIND = b"HDFS_DELEGATION_TOKEN"
+_Raw = tuple[bytes, bytes, bytes]  # identifier, kind, service
 LAST_S = 60  # in which hdfs-native would go on as another user, if the cluster allows it
+
+
+@dataclass(frozen=True)
+class Token:
+    """A delegation token of HDFS.
+
+    Args:
+        service: the NameNode that accepts the token.
+        owner: the user of the token.
+        issued: seconds since 1970.
+        ends: seconds since 1970, even if the token is renewed.
+    """
+
+    service: str
+    owner: str
+    issued: float
+    ends: float
 
 
 def name_with_token(authority: str) -> tuple[str, float]:
@@ -42,25 +64,32 @@ def name_with_token(authority: str) -> tuple[str, float]:
         NotConfigured: the named token file does not exist.
         PermissionDenied: the file may not be read, or its token of this NameNode has expired.
     """
-    tokens = _tokens()
     asked = authority or _default()
-    if not tokens:
+    found = _find(asked)
+    if found is None:
         return authority, math.inf
-    if (until := _until(asked, tokens)) is not None:
-        return authority, until
-    for name in _addresses(asked):
-        if (until := _until(name, tokens)) is not None:
-            return name, until
-    return authority, math.inf
+    name, token = found
+    if token.ends - LAST_S <= time.time():
+        raise _expired(token, token.ends, f"{VARIABLE}={os.environ.get(VARIABLE)}")
+    return authority if name == asked else name, token.ends - LAST_S
 
 
-def _addresses(authority: str) -> list[str]:
+def _find(asked: str) -> tuple[str, Token] | None:
+    """Find a name of a NameNode that has a token, and of its tokens the one that ends last."""
+    tokens = _tokens()
+    for name in _names(asked) if tokens else ():
+        named = [each for each in tokens if each.service in (name, f"ha-hdfs:{name}")]
+        if named:
+            return name, max(named, key=lambda token: token.ends)
+    return None
+
+
+def _names(authority: str) -> Iterator[str]:
+    yield authority
     host, colon, port = authority.rpartition(":")
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM) if colon else []
-    except (OSError, UnicodeError):
-        return []  # the connection reports it
-    return [f"{address[0]}:{port}" for *_, address in found]
+    with suppress(OSError, UnicodeError):  # the connection reports it
+        for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM) if colon else ():
+            yield f"{address[0]}:{port}"
 
 
 def _tokens() -> list[Token]:
@@ -70,29 +99,13 @@ def _tokens() -> list[Token]:
     where, hint = f"{VARIABLE}={named}", f"Unset {VARIABLE}, or name the file that YARN made."
     try:
         return parse_tokens(Path(named).read_bytes())
-    except PermissionError as error:
-        found = "the file of delegation tokens may not be read"
-        raise PermissionDenied(found, where=where, hint=hint) from error
     except OSError as error:
+        kind = PermissionDenied if isinstance(error, PermissionError) else NotConfigured
         found = f"the file of delegation tokens cannot be read: {error.strerror}"
-        raise NotConfigured(found, where=where, hint=hint) from error
+        raise kind(found, where=where, hint=hint) from error
     except ValueError as error:
         expected = "one that begins with HDTS, and is whole"
         raise NotConfigured(str(error), where=where, expected=expected, hint=hint) from error
-
-
-def _until(name: str, tokens: list[Token]) -> float | None:
-    """Return until when one of the tokens of that name can be used; None if there is none."""
-    if (last := _last(name, tokens)) is None:
-        return None
-    if last.ends - LAST_S <= time.time():
-        raise _expired(last, last.ends, f"{VARIABLE}={os.environ.get(VARIABLE)}")
-    return last.ends - LAST_S
-
-
-def _last(name: str, tokens: list[Token]) -> Token | None:
-    found = (each for each in tokens if each.service in (name, f"ha-hdfs:{name}"))
-    return max(found, key=lambda token: token.ends, default=None)
 
 
 def refused(said: str, location: Location) -> PermissionDenied:
@@ -102,14 +115,12 @@ def refused(said: str, location: Location) -> PermissionDenied:
         said: the NameNode's message.
         location: the location that was requested.
     """
-    asked, tokens = location.authority or _default(), _tokens()
-    found = (_last(name, tokens) for name in (asked, *_addresses(asked)))
-    token = next((each for each in found if each is not None), None)
-    renewal = _RENEWAL.search(said)
-    if token is not None and renewal is not None:
-        return _expired(token, datetime.fromisoformat(renewal[1]).timestamp(), location)
-    if token is None:
+    found = _find(location.authority or _default())
+    if found is None:
         return PermissionDenied(said, where=location, hint=FRESH_TOKEN)
+    _, token = found
+    if (renewal := _RENEWAL.search(said)) is not None:
+        return _expired(token, datetime.fromisoformat(renewal[1]).timestamp(), location)
     age = timedelta(seconds=round(time.time() - token.issued))
     return PermissionDenied(
         f"{_called(token)} has expired or was cancelled: it was issued {age} ago",
@@ -142,3 +153,81 @@ def _default() -> str:
             error.found, where=error.where, expected=error.expected, hint=error.hint
         ) from error
     return named.removeprefix("hdfs://").rstrip("/")
+
+
+def parse_tokens(data: bytes) -> list[Token]:
+    """Return the HDFS tokens in a file, in either of Hadoop's formats, without their secrets.
+
+    Raises:
+        ValueError: the file is no token file, or is cut off.
+    """
+    forms = {MAGIC + b"\0": _writable, MAGIC + b"\1": _protobuf}
+    read = forms.get(data[:5])
+    if read is None:
+        raise ValueError("this is no file of delegation tokens")
+    return [_token(raw, service) for raw, kind, service in read(_Bytes(data[5:])) if kind == _KIND]
+
+
+def _token(identifier: bytes, service: bytes) -> Token:
+    rest = _Bytes(identifier)
+    rest.take(1)  # of its version
+    owner, _renewer, _real_user = (rest.sized() for _ in range(3))
+    issued, ends = rest.vlong() / 1000, rest.vlong() / 1000
+    return Token(service.decode(errors="replace"), owner.decode(errors="replace"), issued, ends)
+
+
+def _writable(data: "_Bytes") -> Iterator[_Raw]:
+    for _ in range(data.vlong()):
+        _alias, identifier, _password, kind, service = (data.sized() for _ in range(5))
+        yield identifier, kind, service
+
+
+def _protobuf(data: "_Bytes") -> Iterator[_Raw]:
+    for number, entry in _fields(_Bytes(data.take(data.varint()))):
+        for inner, token in _fields(_Bytes(entry)) if number == 1 else ():
+            if inner == 2:  # noqa: PLR2004 - as the protocol numbers it
+                of = dict(_fields(_Bytes(token)))
+                yield of.get(1, b""), of.get(3, b""), of.get(4, b"")
+
+
+def _fields(data: "_Bytes") -> Iterator[tuple[int, bytes]]:
+    while data:
+        number, kind = divmod(data.varint(), 8)
+        if kind != 2:  # noqa: PLR2004 - bytes with a length: these messages hold nothing else
+            raise ValueError("the file of delegation tokens is damaged")
+        yield number, data.take(data.varint())
+
+
+class _Bytes:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __bool__(self) -> bool:
+        return bool(self._data)
+
+    def take(self, size: int) -> bytes:
+        if not 0 <= size <= len(self._data):
+            raise ValueError("the file of delegation tokens is cut off or damaged")
+        taken, self._data = self._data[:size], self._data[size:]
+        return taken
+
+    def sized(self) -> bytes:
+        """Return bytes that follow their length."""
+        return self.take(self.vlong())
+
+    def vlong(self) -> int:
+        """Read a number in Hadoop's format: the number itself, or its length and its bytes."""
+        first = int.from_bytes(self.take(1), signed=True)
+        if first >= -112:  # noqa: PLR2004
+            return first
+        negative = first < -120  # noqa: PLR2004
+        found = int.from_bytes(self.take(-120 - first if negative else -112 - first))
+        return ~found if negative else found
+
+    def varint(self) -> int:
+        """Read a number in protobuf's format: seven bits a byte, the lowest first."""
+        found, shift, more = 0, 0, True
+        while more:
+            (byte,) = self.take(1)
+            found, shift, more = found | (byte & 0x7F) << shift, shift + 7, byte >= 0x80  # noqa: PLR2004
+        return found

@@ -91,10 +91,6 @@ class _Ranges(io.RawIOBase):
         """Request no less than the bytes up to this place with the next request."""
         self._expected = end
 
-    def tell(self) -> int:
-        """Return the place of the next read."""
-        return self._position
-
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         """Move anywhere, past the end too; nothing is requested before a read."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
@@ -122,7 +118,7 @@ class _Ranges(io.RawIOBase):
         pieces = []
         while self._position < self._size:
             left = self._size - self._position
-            pieces.append(_copied(self._retry.run(partial(self._next, left))))
+            pieces.append(self._retry.run(partial(self._next, left)))
             self._move(len(pieces[-1]))
         return b"".join(pieces)
 
@@ -170,8 +166,3 @@ class _Ranges(io.RawIOBase):
         close = getattr(pieces, "close", None)
         if close is not None:
             close()
-
-
-def _copied(piece: memoryview) -> bytes:
-    whole = piece.obj
-    return whole if type(whole) is bytes and len(whole) == len(piece) else bytes(piece)

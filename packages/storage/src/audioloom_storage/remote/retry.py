@@ -1,10 +1,11 @@
-"""Connections to clusters, and the wait for one that worked a moment ago."""
+"""Connections to clusters, and what is repeated for one that worked a moment ago."""
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from audioloom_storage.backend.protocol import Writer
 from audioloom_storage.errors import StorageError, Unavailable
 from audioloom_storage.location import Location
 
@@ -14,6 +15,7 @@ Client = TypeVar("Client")
 RETRY_SECONDS = 30.0  # a NameNode restarts or fails over in less time
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
+KEPT_BYTES = 16 << 20  # of a file that is written again
 
 
 class Outage(Unavailable):
@@ -83,9 +85,64 @@ class Connection(ABC, Generic[Client]):
     def call(self, location: Location, ask: Callable[[Client], T], *, looking: bool = False) -> T:
         """Ask a question that may be asked twice, and repeat it as `Retry` says.
 
-        Args:
-            location: the location that the question is about.
-            ask: puts the question to a client.
-            looking: it looks for something, so a parent that is no folder means "not found".
+        Where it is *looking* for something, a parent that is no folder means "not found".
         """
         return self.retry.run(lambda: self.attempt(location, ask, looking=looking))
+
+
+class RetryingWriter:
+    """A writer that keeps the first bytes of a file, and writes them again after a lost answer.
+
+    A DataNode that cannot be reached, or that has lost its NameNode, fails a write although the
+    cluster goes on. A longer file is not kept: the caller gets its error.
+
+    Args:
+        begin: starts a file of a fixed name, given the number of earlier starts. After the first it
+            may replace that file, because the temporary name belongs to this writer alone.
+        retry: how long to try.
+    """
+
+    def __init__(self, begin: Callable[[int], Writer], retry: Retry) -> None:
+        self._begin = begin
+        self._retry = retry
+        self._kept: list[bytes] | None = []
+        self._kept_bytes = 0
+        self._starts = 0
+        self._writer = retry.run(self._start)
+
+    def write(self, data: memoryview) -> int:
+        """Take some of the bytes, and return how many."""
+        written = self._do(lambda writer: writer.write(data))
+        if self._kept is not None:
+            self._kept.append(bytes(data[:written]))
+            self._kept_bytes += written
+            if self._kept_bytes > KEPT_BYTES:
+                self._kept = None
+        return written
+
+    def finish(self) -> None:
+        """Close; the storage has then promised the bytes."""
+        self._do(lambda writer: writer.finish())
+
+    def abandon(self) -> None:
+        """Close without a promise."""
+        self._writer.abandon()
+
+    def _start(self) -> Writer:
+        self._starts += 1
+        return self._begin(self._starts - 1)
+
+    def _do(self, action: Callable[[Writer], T]) -> T:
+        try:
+            return action(self._writer)
+        except (Outage, Busy):
+            if self._kept is None:
+                raise
+            return self._retry.run(lambda: self._again(action))
+
+    def _again(self, action: Callable[[Writer], T]) -> T:
+        self._writer.abandon()
+        self._writer = self._start()
+        for piece in self._kept or []:
+            self._writer.write(memoryview(piece))  # as long as a piece that was taken whole
+        return action(self._writer)

@@ -14,8 +14,7 @@ from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotCo
 from audioloom_storage.location import Location
 from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Outage
-from audioloom_storage.remote.retrying_writer import RetryingWriter
+from audioloom_storage.remote.retry import Outage, RetryingWriter
 from audioloom_storage.webhdfs.client import Connection, connection_to, refusal, translated
 
 _PIECE_BYTES = 256 << 10
@@ -24,9 +23,6 @@ _CREATED = 201
 
 
 class _WebHdfs(HadoopBackend[Any]):
-    def connection(self, location: Location) -> Connection:
-        return connection_to(location)
-
     def user(self, location: Location) -> str:
         connection = connection_to(location)
         if not connection.user:  # the NameNode names its user by the home folder
@@ -224,4 +220,4 @@ class _Writer:
             raise refusal(response.status, body, self._location)
 
 
-BACKEND: Backend = _WebHdfs()
+BACKEND: Backend = _WebHdfs(connection_to)

@@ -9,12 +9,7 @@ from typing import Any, TypeVar
 import hdfs  # type: ignore[import-untyped]
 import requests
 
-from audioloom_storage.errors import (
-    NotConfigured,
-    PermissionDenied,
-    StorageError,
-    Unavailable,
-)
+from audioloom_storage.errors import NotConfigured, PermissionDenied, StorageError, Unavailable
 from audioloom_storage.location import Location
 from audioloom_storage.remote import retry as remote
 from audioloom_storage.remote.errors import translated as translated_java

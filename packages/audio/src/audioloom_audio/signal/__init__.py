@@ -1,1 +1,0 @@
-"""Convert samples of a recording to signals for windows: channels, codes, resampling."""
