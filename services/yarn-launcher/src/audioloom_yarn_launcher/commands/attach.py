@@ -8,6 +8,7 @@ from audioloom_stage import InputMissing, Result, bind
 from audioloom_yarn_launcher.commands.result import report_application
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
+from audioloom_yarn_launcher.monitoring.failure_facts import loss_of_launcher
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of
@@ -68,6 +69,5 @@ def _wait_here(view: RunStatus) -> Result:
 
 def _cause(last: Attempt) -> Cause | None:
     if last.ended is None or last.ended.restarts:
-        text = f"the launcher was lost: {last.started.owner} is gone"
-        return Cause("launcher-lost", text, exit_code=75)
+        return loss_of_launcher(last)
     return cause_of(last.ended)

@@ -110,17 +110,16 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         "log aggregation": cluster_checks.log_aggregation,
         "tokens": lambda hadoop: cluster_checks.tokens(hadoop, _hours(settings.planned_duration)),
     }
-    return look(here | {name: partial(_configured, name, ask) for name, ask in there.items()})
-
-
-def _configured(
-    name: str, ask: Callable[[Hadoop], CheckResult | Iterable[CheckResult]]
-) -> CheckResult | Iterable[CheckResult]:
     try:
         hadoop = find_hadoop()
     except NoCluster:
-        return cannot_tell(name, "no cluster is configured", "See configuration.")
-    return ask(hadoop)
+        for name in there:
+            here[name] = partial(
+                cannot_tell, name, "no cluster is configured", "See configuration."
+            )
+    else:
+        here |= {name: partial(check, hadoop) for name, check in there.items()}
+    return look(here)
 
 
 def _with_driver(settings: DoctorSettings, login: Login | None) -> Iterator[CheckResult]:

@@ -49,10 +49,16 @@ def show_explanation(settings: RunOnlySettings) -> Result:
         NoRun: there is none.
         ManifestError: what was committed is damaged or made up.
     """
-    view = read_run_status(locate_run(settings.run))
+    folder = locate_run(settings.run)
+    view = read_run_status(folder)
     if view.state == "committed":
         check_manifest(view.folder / MANIFEST_NAME)
-    known = {each.started.attempt: _known(view, each) for each in view.attempts}
+    known = {
+        each.started.attempt: facts_of(
+            folder, each, lost=each is not view.last or view.state == "lost"
+        )
+        for each in view.attempts
+    }
     ranked = {number: rank_attempt(each) for number, each in known.items()}
     bad = [each for each in ranked.values() if each is not None]
     first = None if view.state in ("committed", "finished") else root_cause(bad)
@@ -68,14 +74,6 @@ def show_explanation(settings: RunOnlySettings) -> Result:
         words = f"--rank={first.rank} --attempt={first.attempt}"
         follow = (f"{PROGRAM} logs {view.folder} {words}",)
     return Result(text, _data(view, ranked, first, stories), next=follow)
-
-
-def _known(view: RunStatus, attempt: Attempt) -> AttemptFacts:
-    last = attempt is view.last
-    alive = {"lost": False, "unknown": None}.get(view.state, True) if last else False
-    if view.state == "committed" and last:
-        alive = None  # it ended well, whatever its launcher could still say
-    return facts_of(view.folder, attempt, alive=alive)
 
 
 def _facts(

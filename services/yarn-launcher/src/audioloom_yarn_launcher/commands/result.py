@@ -20,16 +20,10 @@ def report_application(folder: Location, application: str, ending: ApplicationEn
     Raises:
         StageError: its coordinator did not begin.
     """
-    return _left(folder, application) if ending is None else _ended(folder, ending)
-
-
-def _left(folder: Location, application: str) -> Result:
-    data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
-    words = ("status", "logs --follow", "attach", "kill")
-    return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
-
-
-def _ended(folder: Location, ending: ApplicationEnd) -> Result:
+    if ending is None:
+        data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
+        words = ("status", "logs --follow", "attach", "kill")
+        return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
     told = coordinator_outcome(ending.report.diagnostics)
     if not ending.attempts and told is not None:
         if told[0]:

@@ -15,18 +15,23 @@ LAST_BYTES = 1 << 16
 _SEEN = ("finished", "stopped", "not-started", "lost")
 
 
-def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> AttemptFacts:
-    """Gather the facts on an attempt; *alive* tells of its launcher, None if nobody knows."""
+def facts_of(folder: Location, attempt: Attempt, *, lost: bool) -> AttemptFacts:
+    """Gather the facts on an attempt, whose launcher is *lost* if it recorded no end."""
     cause = attempt.ended.cause if attempt.ended else None
-    if attempt.ended is None and alive is False:
-        text = f"the launcher was lost: {attempt.started.owner} is gone"
-        cause = Cause("launcher-lost", text, TRY_AGAIN)
+    if attempt.ended is None and lost:
+        cause = loss_of_launcher(attempt)
     at_work = attempt.ended is None and cause is None
     workers = () if at_work else attempt.workers
-    lost = cause is not None and cause.kind == "launcher-lost"
-    outside, hint = _outside(attempt) if lost else ("", "")
+    unrecorded = cause is not None and cause.kind == "launcher-lost"
+    outside, hint = _outside(attempt) if unrecorded else ("", "")
     facts = tuple(_worker_facts(folder, attempt, each) for each in workers)
     return AttemptFacts(attempt.started.attempt, cause, facts, outside, hint)
+
+
+def loss_of_launcher(attempt: Attempt) -> Cause:
+    """The cause of an attempt that ended with its launcher, before it could be recorded."""
+    text = f"the launcher was lost: {attempt.started.owner} is gone"
+    return Cause("launcher-lost", text, TRY_AGAIN)
 
 
 def _worker_facts(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFacts:

@@ -20,7 +20,7 @@ ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
 """Variables of the node or of the launcher's own environment, not for the command."""
 
 _PLAIN = re.compile(r"""(?!.*(?:\{\{|\}\}|<CPS>))[^"$`\\\n\r]*""")
-_FOR_YARN = "YARN_CONTAINER_RUNTIME_"  # the NodeManager itself reads these, not through the script
+_RUNTIME = "YARN_CONTAINER_RUNTIME_"  # the NodeManager itself reads these, not through the script
 
 
 def carry(variables: Mapping[str, str]) -> dict[str, str]:
@@ -40,12 +40,11 @@ def unwrap(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _arrives(name: str, value: str) -> bool:
-    if name.startswith(_FOR_YARN):
+    if name.startswith(_RUNTIME):
         return True
     return name not in ONLY_OURS and _PLAIN.fullmatch(value) is not None
 
 
-_RUNTIME = "YARN_CONTAINER_RUNTIME_"
 PREFIX = f"{_RUNTIME}DOCKER_"
 
 
