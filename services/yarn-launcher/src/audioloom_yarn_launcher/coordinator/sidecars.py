@@ -104,11 +104,8 @@ class Sidecars:
         made = {group.role: workers(group) for group in plan.roles if group.sidecar}
         self._workers = tuple(made.values())
         self._all = [
-            _Sidecar(
-                *(rank, group, index),
-                Driver(store, made[group.role], [rank], sidecar_scope(rank)),
-            )
-            for rank, (group, index) in enumerate(tasks(plan.roles))
+            _Sidecar(rank, group, at, Driver(store, made[group.role], [rank], sidecar_scope(rank)))
+            for rank, (group, at) in enumerate(tasks(plan.roles))
             if group.sidecar
         ]
 

@@ -85,32 +85,20 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
         StageError: the run never began.
     """
     last = ending.attempts[-1] if ending.attempts else None
-    if last is None and ending.stopped_by:
-        return _stopped(ending)
-    if last is None:
-        raise _explained(ending)
-    if last.ended is not None and not last.ended.restarts:
+    if last is not None and last.ended is not None and not last.ended.restarts:
         return cause_of(last.ended)
-    cause = _unexplained(ending)
-    publish_record(folder, last.started.end(cause, told=cause, ended=now()))
-    log.info("put on record for the coordinator", attempt=last.started.attempt)
-    return cause
-
-
-def _stopped(ending: ApplicationEnd) -> Cause:
-    text = f"{ending.application} was ended before its coordinator could end the run"
-    return Cause("interrupted", text, exit_code=128 + ending.stopped_by)
-
-
-def _unexplained(ending: ApplicationEnd) -> Cause:
     if ending.stopped_by:
-        return _stopped(ending)
-    error = _explained(ending)
-    text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"
-    return Cause("launcher-lost", text, int(exit_code(error)) or TRY_AGAIN)
-
-
-def _explained(ending: ApplicationEnd) -> StageError:
-    told = ending.report.diagnostics
-    said = "" if is_known(told) else last_words(ending.application)
-    return explain(told, application=ending.application, said=said)
+        text = f"{ending.application} was ended before its coordinator could end the run"
+        cause = Cause("interrupted", text, exit_code=128 + ending.stopped_by)
+    else:
+        told = ending.report.diagnostics
+        said = "" if is_known(told) else last_words(ending.application)
+        error = explain(told, application=ending.application, said=said)
+        if last is None:
+            raise error
+        text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"
+        cause = Cause("launcher-lost", text, int(exit_code(error)) or TRY_AGAIN)
+    if last is not None:
+        publish_record(folder, last.started.end(cause, told=cause, ended=now()))
+        log.info("put on record for the coordinator", attempt=last.started.attempt)
+    return cause
