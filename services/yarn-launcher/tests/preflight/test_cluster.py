@@ -1,8 +1,10 @@
 from typing import Any
 
 import pytest
+from audioloom_storage import locate
 from audioloom_yarn_launcher.preflight import cluster
 from audioloom_yarn_launcher.rendezvous.resources import Resources
+from small_hadoop import small_hadoop
 
 
 def resources(memory: int, vcores: int, gpus: int) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def test_gpus_that_no_node_offers_are_a_failure() -> None:
 )
 def test_logs_that_are_not_kept_are_a_warning(value: str, state: str) -> None:
     """The workers' own are in the run folder."""
-    assert state == cluster.check_log_aggregation(value).state
+    assert state == cluster.log_aggregation(small_hadoop({cluster.AGGREGATION: value})).state
 
 
 @pytest.mark.parametrize(
@@ -146,6 +148,10 @@ def test_logs_that_are_not_kept_are_a_warning(value: str, state: str) -> None:
         (None, "file:///x", "ok"),
     ],
 )
-def test_a_root_in_an_encryption_zone_is_a_failure(status: Any, root: str, state: str) -> None:
+def test_a_root_in_an_encryption_zone_is_a_failure(
+    status: Any, root: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """hdfs:// has no key for it; where the NameNode does not say, nobody can tell."""
-    assert state == cluster.check_encryption(status, root).state
+    monkeypatch.setattr(cluster.rest, "ask", lambda *_: status)
+    hadoop = small_hadoop({"fs.defaultFS": "hdfs://nn", "dfs.namenode.http-address": "nn:9870"})
+    assert state == cluster.encryption(hadoop, locate(root)).state

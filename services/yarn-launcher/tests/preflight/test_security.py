@@ -1,6 +1,7 @@
 import pytest
-from audioloom_yarn_launcher.preflight.cluster import check_token_lifetime
-from audioloom_yarn_launcher.preflight.local import check_identity
+from audioloom_yarn_launcher.preflight import local
+from audioloom_yarn_launcher.preflight.cluster import ALWAYS, LIFETIME, tokens
+from small_hadoop import small_hadoop
 
 WEEK_MS = "604800000"
 
@@ -15,9 +16,13 @@ WEEK_MS = "604800000"
         ("", None, "ok"),
     ],
 )
-def test_kerberos_wants_a_ticket(authentication: str, ticket: str | None, state: str) -> None:
+def test_kerberos_wants_a_ticket(
+    authentication: str, ticket: str | None, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without Kerberos the cluster believes a name."""
-    assert state == check_identity(authentication, "me", ticket).state
+    monkeypatch.setattr(local, "ticket", lambda: ticket)
+    hadoop = small_hadoop({local.AUTHENTICATION: authentication})
+    assert state == local.identity(hadoop, None).state
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,6 @@ def test_a_run_that_outlives_its_tokens_is_a_failure(
     kerberos: bool, always: str, lifetime: str, hours: float | None, state: str
 ) -> None:
     """What nobody says is a warning; without tokens there is nothing to outlive."""
-    found = check_token_lifetime(
-        kerberos=kerberos, always=always, lifetime_ms=lifetime, planned_hours=hours
-    )
-    assert state == found.state
+    authentication = "kerberos" if kerberos else "simple"
+    values = {local.AUTHENTICATION: authentication, ALWAYS: always, LIFETIME: lifetime}
+    assert state == tokens(small_hadoop(values), hours).state

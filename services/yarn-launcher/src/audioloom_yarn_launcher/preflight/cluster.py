@@ -78,31 +78,57 @@ def nodes(hadoop: Hadoop, shape: Shape) -> Iterator[CheckResult]:
 def log_aggregation(hadoop: Hadoop) -> CheckResult:
     """Check that YARN keeps the logs of containers."""
     told = _property(hadoop.pages, AGGREGATION) or hadoop.value(AGGREGATION)
-    return check_log_aggregation(told)
+    hint = "What the application master says before it works is then on its node only; ask there."
+    if not told:
+        return cannot_tell("log aggregation", "neither yarn-site.xml nor the ResourceManager says")
+    if told.lower() != "true":
+        return warning("log aggregation", "off; the workers' own logs lie in the run folder", hint)
+    return ok("log aggregation", "on: yarn logs -applicationId …")
 
 
 def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
-    """Check how long containers may read HDFS."""
+    """Check how long containers may read HDFS against the planned hours of the run."""
     pages = name_node_pages(hadoop, "")
     always, lifetime = (_property(pages, name) or hadoop.value(name) for name in (ALWAYS, LIFETIME))
-    return check_token_lifetime(
-        kerberos=has_kerberos(hadoop),
-        always=always,
-        lifetime_ms=lifetime,
-        planned_hours=planned_hours,
+    if not has_kerberos(hadoop) and always.lower() != "true":
+        return ok("tokens", "none are needed: the cluster has no Kerberos")
+    if not lifetime.isdecimal():
+        return cannot_tell("tokens", f"nobody says how long they live ({LIFETIME})")
+    hours = int(lifetime) / HOUR_MS
+    hint = (
+        f"End the run before {hours:g} h are over and give the same command again: it goes on from"
+        " its last checkpoint with new tokens."
     )
+    if planned_hours is None:
+        text = f"they live {hours:g} h, and nobody said how long the run takes"
+        return cannot_tell("tokens", text, "Give --planned-duration.")
+    if planned_hours >= hours:
+        return failure("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned", hint)
+    return ok("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned")
 
 
 def encryption(hadoop: Hadoop, root: Location) -> CheckResult:
     """Check the root, or its nearest existing parent, for an encryption zone."""
+    if root.scheme != "hdfs":
+        return ok("encryption zone", f"{root} is not read by hdfs://")
     status, path = None, root.path
-    pages = name_node_pages(hadoop, root.authority) if root.scheme == "hdfs" else ()
+    pages = name_node_pages(hadoop, root.authority)
     while pages and not status:
         status = rest.ask(pages, f"/webhdfs/v1{quote(path)}?op=GETFILESTATUS")
         if path == "/":
             break
         path = path.rpartition("/")[0] or "/"
-    return check_encryption(status or None, root.uri)
+    found = (status or {}).get("FileStatus")
+    if found is None:
+        return cannot_tell(
+            "encryption zone",
+            "the NameNode's page does not say",
+            "If hdfs crypto -listZones names the root: give it as webhdfs://, or take another.",
+        )
+    if found.get("encBit"):
+        text = f"{root} lies in one, which hdfs:// cannot read here"
+        return failure("encryption zone", text, "Give the root as webhdfs://, or another one.")
+    return ok("encryption zone", f"{root} lies in none")
 
 
 def name_node_pages(hadoop: Hadoop, authority: str) -> tuple[str, ...]:
@@ -199,33 +225,6 @@ def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
     return ok("GPUs", f"a node has up to {most}, {asked} asked for")
 
 
-def check_log_aggregation(value: str) -> CheckResult:
-    """Check `yarn.log-aggregation-enable`; "" if its value is unknown."""
-    hint = "What the application master says before it works is then on its node only; ask there."
-    if not value:
-        return cannot_tell("log aggregation", "neither yarn-site.xml nor the ResourceManager says")
-    if value.lower() != "true":
-        return warning("log aggregation", "off; the workers' own logs lie in the run folder", hint)
-    return ok("log aggregation", "on: yarn logs -applicationId …")
-
-
-def check_encryption(status: Mapping[str, Any] | None, root: str) -> CheckResult:
-    """Check the NameNode's answer to GETFILESTATUS for the folder that will hold the root."""
-    if not root.startswith("hdfs://"):
-        return ok("encryption zone", f"{root} is not read by hdfs://")
-    found = (status or {}).get("FileStatus")
-    if found is None:
-        return cannot_tell(
-            "encryption zone",
-            "the NameNode's page does not say",
-            "If hdfs crypto -listZones names the root: give it as webhdfs://, or take another.",
-        )
-    if found.get("encBit"):
-        text = f"{root} lies in one, which hdfs:// cannot read here"
-        return failure("encryption zone", text, "Give the root as webhdfs://, or another one.")
-    return ok("encryption zone", f"{root} lies in none")
-
-
 def _find_queue(scheduler: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
     info = ((scheduler or {}).get("scheduler") or {}).get("schedulerInfo") or {}
     return next(
@@ -256,27 +255,3 @@ def _shown(most: Resources) -> str:
 def _sick(node: Mapping[str, Any]) -> str:
     why = str(node.get("healthReport") or "no reason given").strip()
     return f"{node.get('nodeHostName')} is {str(node.get('state')).lower()} ({why})"
-
-
-def check_token_lifetime(
-    *, kerberos: bool, always: str, lifetime_ms: str, planned_hours: float | None
-) -> CheckResult:
-    """Check how long containers may read HDFS against the planned hours of the run.
-
-    *lifetime_ms* is the longest life of a token, however often it is renewed; "" if unknown.
-    """
-    if not kerberos and always.lower() != "true":
-        return ok("tokens", "none are needed: the cluster has no Kerberos")
-    if not lifetime_ms.isdecimal():
-        return cannot_tell("tokens", f"nobody says how long they live ({LIFETIME})")
-    hours = int(lifetime_ms) / HOUR_MS
-    hint = (
-        f"End the run before {hours:g} h are over and give the same command again: it goes on from"
-        " its last checkpoint with new tokens."
-    )
-    if planned_hours is None:
-        text = f"they live {hours:g} h, and nobody said how long the run takes"
-        return cannot_tell("tokens", text, "Give --planned-duration.")
-    if planned_hours >= hours:
-        return failure("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned", hint)
-    return ok("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned")

@@ -70,10 +70,17 @@ def key() -> CheckResult:
 
 
 def identity(hadoop: Hadoop, login: Login | None) -> CheckResult:
-    """Check this user's identity on the cluster."""
-    authentication = hadoop.value(AUTHENTICATION)
-    proof = f"{login.principal} by {login.keytab}" if login else _ticket()
-    return check_identity(authentication, getpass.getuser(), proof)
+    """Check this user's name on the cluster, and its proof: a ticket that is good, or a keytab."""
+    if not has_kerberos(hadoop):
+        return ok("identity", f"{getpass.getuser()}, which the cluster believes (no Kerberos)")
+    proof = f"{login.principal} by {login.keytab}" if login else ticket()
+    if proof is None:
+        return failure(
+            "identity",
+            "the cluster has Kerberos, and there is no ticket that is good",
+            "kinit, or --keytab and --principal",
+        )
+    return ok("identity", proof)
 
 
 def has_kerberos(hadoop: Hadoop) -> bool:
@@ -81,7 +88,8 @@ def has_kerberos(hadoop: Hadoop) -> bool:
     return hadoop.value(AUTHENTICATION).lower() == "kerberos"
 
 
-def _ticket() -> str | None:
+def ticket() -> str | None:
+    """Return what `klist` tells of the ticket, None without a good one."""
     klist = shutil.which("klist")
     if klist is None or subprocess.run([klist, "-s"], check=False).returncode:
         return None
@@ -171,16 +179,3 @@ def check_class_path(text: str, *, kerberos: bool) -> CheckResult:
         text = f"no {_MAPREDUCE}, which skein needs to ask for tokens"
         return (failure if kerberos else warning)("class path", text, hint)
     return ok("class path", f"{len(jars)} jars")
-
-
-def check_identity(authentication: str, user: str, ticket: str | None) -> CheckResult:
-    """Check the user's name, and its proof: a ticket that is good, or a keytab."""
-    if authentication.lower() != "kerberos":
-        return ok("identity", f"{user}, which the cluster believes (no Kerberos)")
-    if ticket is None:
-        return failure(
-            "identity",
-            "the cluster has Kerberos, and there is no ticket that is good",
-            "kinit, or --keytab and --principal",
-        )
-    return ok("identity", ticket)
