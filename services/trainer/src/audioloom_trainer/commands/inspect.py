@@ -112,15 +112,9 @@ def _history(history: list[dict[str, Any]]) -> str:
 def _unfinished(
     folder: Location, progress: dict[str, dict[str, Any]], checkpoints: list[tuple[str, int]]
 ) -> Result:
+    fields = ("event", "step", "attempt", "time", "text")
     rows = [
-        (
-            rank,
-            line.get("event", ""),
-            str(line.get("step", "")),
-            str(line.get("attempt", "")),
-            line.get("time", ""),
-            str(line.get("text", ""))[:200],
-        )
+        (rank, *(str(line.get(name, ""))[:200] for name in fields))
         for rank, line in sorted(progress.items(), key=lambda item: int(item[0]))
     ]
     saved = ", ".join(name for name, _ in checkpoints) or "none"
