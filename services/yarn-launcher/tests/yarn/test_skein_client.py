@@ -97,7 +97,7 @@ def test_another_driver_is_started_when_one_is_killed_or_frozen(
     cluster: Cluster, clients: list[Client], how: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The application needs none; who asks gets the answer."""
-    monkeypatch.setattr(skein_client, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(skein_client, "ANSWER_WITHIN_S", 1.0)
     assert "RUNNING" == report(cluster)
     os.kill(clients[0]._proc.pid, how)
     assert ["RUNNING"] * 2 == [report(cluster), report(cluster)]

@@ -196,9 +196,9 @@ def _worker_status(view: RunStatus, attempt: Attempt, seat: WorkerRecord) -> Wor
         host=seat.host,
         pid=end.pid if end else None,
         attempts=sum(
-            any(each.rank == seat.rank for each in one.formed.workers)
+            each.rank == seat.rank
             for one in view.attempts
-            if one.formed is not None
+            for each in (one.formed.workers if one.formed else ())
         ),
         exit=_exit(end) if end else "",
         progress=newest(progress_lines(view.folder, seat.rank)),

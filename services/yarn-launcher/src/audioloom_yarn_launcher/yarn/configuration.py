@@ -29,13 +29,7 @@ def find_hadoop() -> Hadoop:
     try:
         return configuration.find_hadoop()
     except NotConfigured as error:
-        raise NoCluster(
-            "this machine knows of no cluster",
-            where=error.where,
-            expected=error.expected,
-            found=error.found,
-            hint=error.hint,
-        ) from error
+        raise NoCluster("this machine knows of no cluster", **vars(error)) from error
 
 
 def check_reachable(hadoop: Hadoop) -> None:

@@ -1,12 +1,10 @@
 """The client of the cluster: skein's driver, a JVM that lives as long as it is needed."""
 
-import math
 import re
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -34,8 +32,6 @@ from audioloom_yarn_launcher.yarn.skein_application import import_skein
 DRIVER_MEMORY = "-Xmx256m"
 TAIL_BYTES = 8192
 ANSWER_WITHIN_S = 15.0
-LOOK_EVERY_S = 1.0
-FROZEN_LOOKS = 3
 _NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J| INFO |WARN util.NativeCodeLoader")
 
 
@@ -83,7 +79,7 @@ class Cluster:
         specification = self._skein.ApplicationSpec.from_dict(dict(description))
         submit = self._asks.submit(self._client.submit, specification)
         with self._refusing():  # never retried: YARN may have taken it already
-            return str(self._result(submit, math.inf))
+            return str(submit.result())
 
     def report(self, application: str) -> Application:
         """Ask YARN for a report on an application."""
@@ -117,28 +113,17 @@ class Cluster:
         with self._refusing():
             if self._client._proc.poll() is not None:  # noqa: SLF001
                 self._renew()
+            driver = self._client._proc  # noqa: SLF001
             try:
-                return self._result(self._asks.submit(question))
+                return self._asks.submit(question).result(ANSWER_WITHIN_S)
             except self._skein.exceptions.ConnectionError:
                 if not self._lost_driver():
                     raise  # the application master did not answer, and the driver lives
-            self._renew()
-            return self._result(self._asks.submit(question))
-
-    def _result(self, answer: Future[Any], within_s: float = ANSWER_WITHIN_S) -> Any:
-        deadline = time.monotonic() + within_s
-        still = 0
-        while True:
-            try:
-                return answer.result(max(0.0, min(LOOK_EVERY_S, deadline - time.monotonic())))
             except TimeoutError:
-                if answer.done():
-                    return answer.result()  # the answer came just now, or is skein's own time-out
-                if time.monotonic() >= deadline:
+                if not processes.is_stopped(driver.pid):
                     raise
-            still = still + 1 if processes.is_stopped(self._client._proc.pid) else 0  # noqa: SLF001
-            if still >= FROZEN_LOOKS:
-                self._client._proc.kill()  # noqa: SLF001 - the call then fails
+            self._renew()
+            return self._asks.submit(question).result(ANSWER_WITHIN_S)
 
     def _lost_driver(self) -> bool:
         with suppress(subprocess.TimeoutExpired):  # its connection may close first
