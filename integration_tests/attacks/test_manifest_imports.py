@@ -19,7 +19,7 @@ CONFIGURATION = 78
 PLANTED = "import pathlib, os\npathlib.Path(os.environ['TRACE']).touch()\ndef build(**_): ...\n"
 IDENTIFY = """
 import json, pathlib, sys
-from audioloom_manifest import run_identity
+from audioloom_manifest.identity import run_identity
 where = pathlib.Path(sys.argv[1])
 value = json.loads(where.read_text())
 listed = where.with_name(value["files"]["name"]).read_bytes()

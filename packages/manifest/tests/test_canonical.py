@@ -1,8 +1,7 @@
 import json
 
 import pytest
-from audioloom_manifest import canonical_bytes, digest
-from audioloom_manifest.canonical import canonical_number, parse_json
+from audioloom_manifest.canonical import canonical_bytes, canonical_number, digest, parse_json
 from hypothesis import given
 from hypothesis import strategies as st
 

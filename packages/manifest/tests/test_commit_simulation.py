@@ -13,7 +13,8 @@ from unittest.mock import patch
 
 import commit_simulation as simulation
 import pytest
-from audioloom_manifest import Committed, commit, publication
+from audioloom_manifest import publication
+from audioloom_manifest.publication import Committed, commit
 from audioloom_storage import AlreadyExists, Location, publish
 from audioloom_storage.local import commit as local_commit
 from audioloom_storage_testing import MemoryStore

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from audioloom_manifest import FOLDERS
+from audioloom_manifest.layout import FOLDERS
 from audioloom_manifest.schemas import FROZEN, main, schema_files
 
 CONTRACTS = Path(__file__).parents[3] / "shared" / "contracts"

@@ -3,17 +3,10 @@ import json
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import (
-    FileEntry,
-    MalformedManifest,
-    MissingFile,
-    WrongChecksum,
-    check_file,
-    check_files,
-    read_manifest,
-)
-from audioloom_manifest.envelope import files_name
-from audioloom_manifest.file_list import files_list, parse_list, read_list
+from audioloom_manifest.envelope import FileEntry, files_name
+from audioloom_manifest.errors import MalformedManifest, MissingFile, WrongChecksum
+from audioloom_manifest.file_list import check_file, check_files, files_list, parse_list, read_list
+from audioloom_manifest.reader import read_manifest
 from audioloom_storage import Location, create
 from manifest_runs import commit_one, write
 

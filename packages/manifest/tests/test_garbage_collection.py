@@ -2,7 +2,8 @@ import os
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import Receipt, garbage, publish_receipt, remove_garbage
+from audioloom_manifest.garbage_collection import garbage, remove_garbage
+from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import Location
 from manifest_runs import commit_one, write
 

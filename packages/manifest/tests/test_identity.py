@@ -1,23 +1,14 @@
 from typing import Annotated, Any
 
 import pytest
-from audioloom_manifest import (
-    DERIVED,
-    FeaturesManifest,
-    FeaturesRecipe,
-    FileEntry,
-    Kind,
-    Recipe,
-    commit,
-    digest,
-    read_manifest,
-    run_identity,
-    run_name,
-)
-from audioloom_manifest.envelope import MINORS
+from audioloom_manifest.canonical import digest
+from audioloom_manifest.envelope import DERIVED, MINORS, FileEntry, Kind, Recipe
 from audioloom_manifest.fields import since, to_json
 from audioloom_manifest.file_list import files_list
-from audioloom_manifest.kinds import MODELS
+from audioloom_manifest.identity import run_identity, run_name
+from audioloom_manifest.kinds import MODELS, FeaturesManifest, FeaturesRecipe
+from audioloom_manifest.publication import commit
+from audioloom_manifest.reader import read_manifest
 from audioloom_storage import Location
 from manifest_runs import RECIPE, STATS, attempt, commit_one, plan, write
 

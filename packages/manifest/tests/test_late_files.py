@@ -5,7 +5,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from audioloom_manifest import MissingFile, Patience, check_files, late_files, read_manifest
+from audioloom_manifest import late_files
+from audioloom_manifest.errors import MissingFile
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.late_files import Patience
+from audioloom_manifest.reader import read_manifest
 from audioloom_storage import Location, NotConfigured, locate
 from manifest_runs import commit_one, write
 

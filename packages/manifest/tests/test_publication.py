@@ -2,17 +2,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from audioloom_manifest import (
-    MalformedManifest,
-    MissingManifest,
-    NameTaken,
-    check_files,
-    commit,
-    find_committed,
-    publication,
-    read_manifest,
-    reader,
-)
+from audioloom_manifest import publication, reader
+from audioloom_manifest.errors import MalformedManifest, MissingManifest, NameTaken
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.publication import commit, find_committed
+from audioloom_manifest.reader import read_manifest
 from audioloom_storage import Location, Unavailable, UnknownOutcome, locate
 from audioloom_storage import publish as storage_publish
 from audioloom_storage_testing import Crashed, CrashPlan, steps

@@ -5,22 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import (
-    FileEntry,
-    InputRef,
+from audioloom_manifest.envelope import FileEntry, InputRef
+from audioloom_manifest.errors import (
     MalformedManifest,
     MissingManifest,
-    Opened,
-    Plan,
     UnknownKind,
     WrongIdentity,
     WrongKind,
-    commit,
-    list_manifests,
-    read_manifest,
-    resolve_input,
-    run_folder,
 )
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Plan, commit
+from audioloom_manifest.reader import Opened, list_manifests, read_manifest, resolve_input
 from audioloom_storage import Location, locate
 from manifest_editing import write_manifest
 from manifest_runs import RECIPE, STATS, attempt, commit_one, write

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import MalformedManifest, Receipt, publish_receipt, read_receipts
+from audioloom_manifest.errors import MalformedManifest
+from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 from audioloom_storage import Location, NotAFolder
 from manifest_runs import write
 

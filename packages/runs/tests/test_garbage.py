@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from audioloom_runs.garbage import collect_garbage
 from audioloom_runs.settings import GcSettings
-from audioloom_stage import InputMissing, Result
+from audioloom_stage.errors import InputMissing
+from audioloom_stage.result import Result
 from audioloom_storage import Entry, Location, walk
 
 

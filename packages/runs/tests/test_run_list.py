@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from audioloom_runs.run_list import list_runs
 from audioloom_runs.settings import ListSettings
-from audioloom_stage import JSON, InputMissing, Result
+from audioloom_stage.errors import InputMissing
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location
 from manifest_runs import commit_one, write
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_spark.cluster import check_answers, local_address, read_conf
-from audioloom_stage import BadConfiguration, ServiceDown
+from audioloom_stage.errors import BadConfiguration, ServiceDown
 
 
 def conf(folder: Path, name: str = "yarn-site.xml", **properties: str) -> dict[str, str]:

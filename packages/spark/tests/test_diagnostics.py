@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from audioloom_spark.diagnostics import reason
-from audioloom_stage import BadConfiguration, NoPermission, TryAgain
+from audioloom_stage.errors import BadConfiguration, NoPermission, TryAgain
 
 SAID = {
     "Failed to submit application_1 to YARN : Application application_1 submitted by user anna to"

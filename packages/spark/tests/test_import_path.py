@@ -11,7 +11,8 @@ import pytest
 from audioloom_spark.session import spark_session, variables_set
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
-from audioloom_stage import BadConfiguration, ExitCode, exit_code
+from audioloom_stage.errors import BadConfiguration
+from audioloom_stage.exit_codes import ExitCode, exit_code
 from pyspark.sql import SparkSession
 
 PLANTED = "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_spark.jars import ship_jars
-from audioloom_stage import BadConfiguration
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import is_temporary, list_folder, locate
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 

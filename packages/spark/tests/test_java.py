@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_spark.java import find_java, parse_version
-from audioloom_stage import BadConfiguration
+from audioloom_stage.errors import BadConfiguration
 
 
 def test_missing_java_names_the_package_to_install(tmp_path: Path) -> None:

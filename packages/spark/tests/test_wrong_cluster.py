@@ -182,7 +182,7 @@ def test_one_who_may_not_write(cluster: Running, yarn: SparkSettings) -> None:
     program = f"""
 from audioloom_spark.session import spark_session
 from audioloom_spark.settings import SparkSettings
-from audioloom_stage import exit_code
+from audioloom_stage.exit_codes import exit_code
 
 yarn = SparkSettings(master="yarn", executors=1, executor_cores=1, executor_memory={MEMORY})
 try:

@@ -8,7 +8,7 @@ import pytest
 from audioloom_spark.session import spark_session
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
-from audioloom_stage import TryAgain
+from audioloom_stage.errors import TryAgain
 from audioloom_storage import Location
 
 pytestmark = [

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from audioloom_stage import Flag, Positional, Result, Settings, StageApp, command, run_app
 from audioloom_stage._options import COMMON_FLAGS, options
+from audioloom_stage.app import StageApp, command
+from audioloom_stage.program import run_app
+from audioloom_stage.result import Result
+from audioloom_stage.settings import Flag, Positional, Settings
 from pydantic import Field, create_model
 
 TOY = Path(__file__).with_name("toy.py")
@@ -180,7 +183,10 @@ def test_help_fits_the_terminal(toy: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 LIGHT = """
 import sys
-from audioloom_stage import Result, Settings, command, run_app, StageApp
+from audioloom_stage.app import command, StageApp
+from audioloom_stage.program import run_app
+from audioloom_stage.result import Result
+from audioloom_stage.settings import Settings
 class RunSettings(Settings):
     lanes: int = 24
 app = StageApp("toy", help="x", version="1")
@@ -202,7 +208,9 @@ STAGE = """
 from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
-from audioloom_stage import Result, command, run_app, StageApp
+from audioloom_stage.app import command, StageApp
+from audioloom_stage.program import run_app
+from audioloom_stage.result import Result
 if TYPE_CHECKING:
     from late_settings import RunSettings
 app = StageApp("toy", help="x", version="1", settings="late_settings")
@@ -229,9 +237,8 @@ def test_the_models_may_be_found_by_annotation(
     tmp_path: Path, words: list[str], said: str, imported: str
 ) -> None:
     """Then the list of commands costs half of what one command's help costs."""
-    text = (
-        "from audioloom_stage import Settings\nclass RunSettings(Settings):\n    lanes: int = 24\n"
-    )
+    program = ["from audioloom_stage.settings import Settings", "class RunSettings(Settings):"]
+    text = "\n".join([*program, "    lanes: int = 24", ""])
     (tmp_path / "late_settings.py").write_text(text)
     (tmp_path / "cli.py").write_text(STAGE)
     done = subprocess.run(

@@ -3,8 +3,9 @@ from __future__ import annotations
 import errno
 
 import pytest
-from audioloom_stage import BadData, ExitCode, exit_code
 from audioloom_stage._error_report import report, tell
+from audioloom_stage.errors import BadData
+from audioloom_stage.exit_codes import ExitCode, exit_code
 
 
 def told(error: BaseException) -> dict[str, str]:

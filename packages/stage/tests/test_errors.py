@@ -4,7 +4,7 @@ import copy
 import pickle
 
 import pytest
-from audioloom_stage import BadData, StageError, Usage
+from audioloom_stage.errors import BadData, StageError, Usage
 
 
 class OneBadLine(BadData):

@@ -8,8 +8,8 @@ import audioloom_manifest.errors
 import audioloom_stage.errors
 import audioloom_storage.errors
 import pytest
-from audioloom_stage import BadData, ExitCode, exit_code
-from audioloom_stage.exit_codes import TABLE
+from audioloom_stage.errors import BadData
+from audioloom_stage.exit_codes import TABLE, ExitCode, exit_code
 from pydantic import TypeAdapter, ValidationError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import structlog
-from audioloom_stage import LogSettings, bind, configure_logs, current_logs
+from audioloom_stage.logs import LogSettings, bind, configure_logs, current_logs
 
 
 def lines(stderr: str) -> list[dict[str, Any]]:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from audioloom_stage import Duration, Flag, Positional, Secret, Settings, Size
 from audioloom_stage._options import Option, options, prefix
+from audioloom_stage.settings import Flag, Positional, Secret, Settings
+from audioloom_stage.units import Duration, Size
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model

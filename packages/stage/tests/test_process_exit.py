@@ -8,7 +8,7 @@ import pytest
 
 def ended(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", f"from audioloom_stage import as_program\n{program}"],
+        [sys.executable, "-c", f"from audioloom_stage.process_exit import as_program\n{program}"],
         capture_output=True,
         text=True,
         timeout=60,

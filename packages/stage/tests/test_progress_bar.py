@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import LogSettings, Progress, configure_logs, progress
+from audioloom_stage.logs import LogSettings, configure_logs
+from audioloom_stage.progress_bar import Progress, progress
 
 TOY = Path(__file__).with_name("toy.py")
 

@@ -6,7 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from audioloom_stage import ExitCode
+from audioloom_stage.exit_codes import ExitCode
 
 TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

@@ -9,8 +9,7 @@ import sys
 import termios
 
 import pytest
-from audioloom_stage import JSON, Result
-from audioloom_stage.result import as_object, emit, reserved_stdout
+from audioloom_stage.result import JSON, Result, as_object, emit, reserved_stdout
 
 
 def gone(text: str) -> None:

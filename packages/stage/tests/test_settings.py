@@ -5,7 +5,7 @@ import json
 import pickle
 
 import pytest
-from audioloom_stage import Secret, Settings
+from audioloom_stage.settings import Secret, Settings
 from pydantic import ValidationError
 
 

@@ -5,17 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pytest
-from audioloom_stage import (
-    BadConfiguration,
-    InputMissing,
-    Positional,
-    Secret,
-    Settings,
-    StageError,
-    Usage,
-)
 from audioloom_stage._options import options
 from audioloom_stage._sources import did_you_mean, read_settings
+from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
+from audioloom_stage.settings import Positional, Secret, Settings
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, model_validator

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from audioloom_stage import Duration, Settings, Size
+from audioloom_stage.settings import Settings
+from audioloom_stage.units import Duration, Size
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError

@@ -9,19 +9,13 @@ from enum import Enum
 from typing import Annotated, ClassVar, Literal
 
 import structlog
-from audioloom_stage import (
-    BadData,
-    Flag,
-    Positional,
-    Result,
-    Secret,
-    Settings,
-    StageApp,
-    bind,
-    command,
-    progress,
-    run_app,
-)
+from audioloom_stage.app import StageApp, command
+from audioloom_stage.errors import BadData
+from audioloom_stage.logs import bind
+from audioloom_stage.program import run_app
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import Result
+from audioloom_stage.settings import Flag, Positional, Secret, Settings
 from pydantic import Field
 
 log = structlog.get_logger()

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 from audioloom_featurizer.scratch import publish_as
-from audioloom_manifest import FileEntry, WrongChecksum
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import WrongChecksum
 from audioloom_storage import locate
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_trainer.runs import progress
 from audioloom_trainer.runtime.retry import LIMIT
 

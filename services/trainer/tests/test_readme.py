@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from audioloom_stage import ExitCode
+from audioloom_stage.exit_codes import ExitCode
 from shard_maker import make_shards
 from trainer_program import Trained, Trainer
 

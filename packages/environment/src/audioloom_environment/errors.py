@@ -1,6 +1,6 @@
 """Errors of building and packing an environment; the base of each gives its exit code."""
 
-from audioloom_stage import BadConfiguration, InputMissing, TryAgain
+from audioloom_stage.errors import BadConfiguration, InputMissing, TryAgain
 
 
 class NotAnEnvironment(BadConfiguration):

@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from audioloom_stage import BadConfiguration
+from audioloom_stage.errors import BadConfiguration
 
 _MOST_SAID = 1500
 

@@ -26,32 +26,15 @@ from itertools import count
 from pathlib import Path
 from unittest.mock import patch
 
-from audioloom_manifest import (
-    Attempt,
-    Committed,
-    Envelope,
-    Feature,
-    FeaturesRecipe,
-    FeaturesStats,
-    FileEntry,
-    ManifestError,
-    MissingManifest,
-    NameTaken,
-    Opened,
-    Plan,
-    Producer,
-    Receipt,
-    check_files,
-    commit,
-    find_committed,
-    garbage,
-    parse_manifest,
-    publish_receipt,
-    read_manifest,
-    read_receipts,
-    remove_garbage,
-    run_folder,
-)
+from audioloom_manifest.envelope import Envelope, FileEntry, Producer
+from audioloom_manifest.errors import ManifestError, MissingManifest, NameTaken
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.garbage_collection import garbage, remove_garbage
+from audioloom_manifest.kinds import Feature, FeaturesRecipe, FeaturesStats
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Attempt, Committed, Plan, commit, find_committed
+from audioloom_manifest.reader import Opened, parse_manifest, read_manifest
+from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 from audioloom_storage import (
     AlreadyExists,
     Location,

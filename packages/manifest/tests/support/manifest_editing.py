@@ -9,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from audioloom_manifest import FileEntry, Opened, run_identity
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.identity import run_identity
+from audioloom_manifest.reader import Opened
 
 
 def write_manifest(

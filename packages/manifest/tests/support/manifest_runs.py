@@ -2,19 +2,11 @@
 
 import hashlib
 
-from audioloom_manifest import (
-    Attempt,
-    Committed,
-    Feature,
-    FeaturesRecipe,
-    FeaturesStats,
-    FileEntry,
-    Plan,
-    Producer,
-    commit,
-    run_folder,
-    run_name,
-)
+from audioloom_manifest.envelope import FileEntry, Producer
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import Feature, FeaturesRecipe, FeaturesStats
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Attempt, Committed, Plan, commit
 from audioloom_storage import Location, create
 
 RECIPE = FeaturesRecipe(

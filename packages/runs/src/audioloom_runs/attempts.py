@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from audioloom_manifest import Attempt, Producer
-from audioloom_stage import redact_values
+from audioloom_manifest.envelope import Producer
+from audioloom_manifest.publication import Attempt
+from audioloom_stage.redaction import redact_values
 
 
 def new_attempt(

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from audioloom_manifest import remove_garbage
-from audioloom_stage import Result
+from audioloom_manifest.garbage_collection import remove_garbage
+from audioloom_stage.result import Result
 from audioloom_storage import Location
 
 from audioloom_runs.run_list import open_root

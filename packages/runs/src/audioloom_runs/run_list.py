@@ -5,8 +5,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from audioloom_manifest import Kind, ManifestError, Opened, list_manifests
-from audioloom_stage import JSON, InputMissing, Result, result_columns
+from audioloom_manifest.envelope import Kind
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.reader import Opened, list_manifests
+from audioloom_stage.errors import InputMissing
+from audioloom_stage.result import JSON, Result, result_columns
 from audioloom_storage import Location, NotFound, StorageError, exists, locate, walk
 
 from audioloom_runs.settings import ListSettings, RootSettings

@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
-from audioloom_stage import safe_text
+from audioloom_stage.escapes import safe_text
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table

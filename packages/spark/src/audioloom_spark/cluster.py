@@ -19,7 +19,7 @@ from audioloom_hadoop.configuration import (
     unreachable,
 )
 from audioloom_hadoop.rest import ask, rows
-from audioloom_stage import BadConfiguration, ServiceDown
+from audioloom_stage.errors import BadConfiguration, ServiceDown
 
 _VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as in Spark
 _SECONDS = 5.0

@@ -3,7 +3,7 @@
 import re
 
 from audioloom_hadoop.diagnostics import Cause, diagnose
-from audioloom_stage import BadConfiguration, NoPermission, StageError, TryAgain
+from audioloom_stage.errors import BadConfiguration, NoPermission, StageError, TryAgain
 
 _MOST = 300
 

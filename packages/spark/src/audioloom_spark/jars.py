@@ -11,7 +11,7 @@ from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_environment.files import Member, file_member
 from audioloom_environment.records import Claim, read_distributions
 from audioloom_environment.upload import put_own
-from audioloom_stage import BadConfiguration
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location
 
 log = structlog.get_logger()

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from audioloom_stage import BadConfiguration
+from audioloom_stage.errors import BadConfiguration
 
 SUPPORTED = (17, 21)
 INSTALL = "On Debian or Ubuntu: apt-get install openjdk-17-jre-headless"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from audioloom_stage import StageError, TryAgain
+from audioloom_stage.errors import StageError, TryAgain
 
 from audioloom_spark.applications import diagnostics
 from audioloom_spark.diagnostics import missing_module, reason

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audioloom_stage import StageApp
+from audioloom_stage.app import StageApp
 
 MOST_WORDS = 12
 MOST_UNGROUPED = 9

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedIOBase, BufferedRandom
 
-from audioloom_manifest import FileEntry, check_file
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.file_list import check_file
 from audioloom_storage import AlreadyExists, Location, NotFound, create, locate, remove_tree
 
 FOLDER = "scratch"

@@ -9,8 +9,8 @@ import pytest
 from audioloom_featurizer.commands.gc import gc
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.settings import GcSettings, VerifySettings
-from audioloom_manifest import read_manifest
-from audioloom_stage import Duration
+from audioloom_manifest.reader import read_manifest
+from audioloom_stage.units import Duration
 from audioloom_storage import is_temporary
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 from featurizer_work import in_two_units, run, scan, two_units, write_wav

@@ -14,7 +14,7 @@ from audioloom_featurizer.settings import (
     ListSettings,
     VerifySettings,
 )
-from audioloom_stage import InputMissing
+from audioloom_stage.errors import InputMissing
 from featurizer_work import features_of, header_only, scan
 
 

@@ -11,8 +11,8 @@ from audioloom_featurizer.errors import InvalidOption, NoRecordings, NothingRead
 from audioloom_featurizer.extraction import recording
 from audioloom_featurizer.settings import RetrySettings, VerifySettings
 from audioloom_featurizer.verification.features import recordings_of
-from audioloom_manifest import Opened, read_manifest
-from audioloom_stage import Result
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.result import Result
 from audioloom_storage import Location, PermissionDenied, Unavailable
 from featurizer_work import features_of, header_only, in_process, paths_of, run, scan, write_wav
 

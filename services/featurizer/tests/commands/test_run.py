@@ -21,7 +21,9 @@ from audioloom_featurizer.errors import (
 )
 from audioloom_featurizer.extraction.partition import Unit
 from audioloom_featurizer.settings import PlanSettings, VerifySettings
-from audioloom_manifest import NameTaken, Opened, Receipt, read_manifest
+from audioloom_manifest.errors import NameTaken
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.receipts import Receipt
 from featurizer_work import (
     checksums,
     features_of,

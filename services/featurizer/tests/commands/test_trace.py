@@ -8,7 +8,7 @@ import pytest
 from audioloom_featurizer.commands.trace import trace as trace_command
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.settings import TraceSettings
-from audioloom_manifest import Opened
+from audioloom_manifest.reader import Opened
 from audioloom_storage import NotFound
 from featurizer_work import features_of, header_only, scan, write_wav
 from manifest_editing import write_manifest

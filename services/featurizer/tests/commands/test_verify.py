@@ -15,8 +15,9 @@ import pytest
 from audioloom_featurizer.commands.verify import verify as verify_command
 from audioloom_featurizer.errors import Damaged, MissingLibrary
 from audioloom_featurizer.settings import VerifySettings
-from audioloom_manifest import Opened, WrongIdentity, WrongKind
+from audioloom_manifest.errors import WrongIdentity, WrongKind
 from audioloom_manifest.parquet import features_schema
+from audioloom_manifest.reader import Opened
 from featurizer_work import features_of, header_only
 from manifest_editing import write_manifest
 
@@ -162,7 +163,7 @@ def test_the_columns_are_those_of_the_contract(made: Opened) -> None:
 
 
 def _recordings(root: Path) -> Opened:
-    from audioloom_manifest import read_manifest
+    from audioloom_manifest.reader import read_manifest
 
     return read_manifest(str(next(root.glob("recordings/*"))), "recordings")
 

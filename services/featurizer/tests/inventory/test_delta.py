@@ -11,8 +11,9 @@ import pytest
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.errors import BadInventory, InvalidOption, NothingNew
 from audioloom_featurizer.settings import VerifySettings
-from audioloom_manifest import MissingManifest, read_manifest
-from audioloom_stage import Result
+from audioloom_manifest.errors import MissingManifest
+from audioloom_manifest.reader import read_manifest
+from audioloom_stage.result import Result
 from featurizer_work import run, scan, write_wav
 from manifest_editing import write_manifest
 

@@ -21,8 +21,8 @@ from audioloom_featurizer.inventory.parquet import (
 from audioloom_featurizer.inventory.schema import batch_of
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.streams import sorted_batches
-from audioloom_manifest import canonical_bytes
-from audioloom_stage import BadData
+from audioloom_manifest.canonical import canonical_bytes
+from audioloom_stage.errors import BadData
 from audioloom_storage import Location, locate
 from hypothesis import given
 from hypothesis import strategies as st

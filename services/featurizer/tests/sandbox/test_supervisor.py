@@ -17,7 +17,7 @@ from audioloom_featurizer.errors import MissingLibrary, WorkerLost
 from audioloom_featurizer.extraction import scheduler
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits
 from audioloom_featurizer.settings import RunSettings, VerifySettings
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from featurizer_specimens import specimens
 from featurizer_work import (
     LIMITS,

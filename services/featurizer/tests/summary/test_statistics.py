@@ -13,7 +13,7 @@ from audioloom_featurizer.settings import InspectSettings
 from audioloom_featurizer.summary.duplicates import MOST_OF_A_SET
 from audioloom_featurizer.summary.render import as_lines
 from audioloom_featurizer.summary.statistics import read_statistics
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from featurizer_work import RATE, features_of, run, scan, write_wav
 
 LONG = {"windows": "all", "channels": "split"}

@@ -14,7 +14,7 @@ from audioloom_audio import MissingDecoder
 from audioloom_audio import extract as true_extract
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction import unit as unit_task
-from audioloom_manifest import Receipt
+from audioloom_manifest.receipts import Receipt
 from audioloom_storage import open_read as true_open_read
 
 _spoiled: list[bool] = []

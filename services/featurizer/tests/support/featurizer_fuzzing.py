@@ -29,7 +29,7 @@ from audioloom_featurizer.commands.scan import scan
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits
 from audioloom_featurizer.settings import RunSettings, ScanSettings, VerifySettings
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from featurizer_specimens import specimens
 from featurizer_work import supervised
 

@@ -16,8 +16,9 @@ from audioloom_featurizer.commands.scan import scan as scan_command
 from audioloom_featurizer.extraction.partition import Unit
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
 from audioloom_featurizer.settings import RunSettings, ScanSettings
-from audioloom_manifest import Opened, Receipt, read_manifest
-from audioloom_stage import Result
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.receipts import Receipt
+from audioloom_stage.result import Result
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 RATE = 8000

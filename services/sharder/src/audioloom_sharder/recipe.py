@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
-from audioloom_manifest import Plan, ShardsRecipe, run_folder, run_name
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import ShardsRecipe
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Plan
 from audioloom_storage import locate
 
 from audioloom_sharder.inputs.manifests import Inputs, open_inputs

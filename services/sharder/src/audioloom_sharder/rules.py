@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from audioloom_manifest import LabelCopies, ShardFeature, ShardsRecipe
+from audioloom_manifest.kinds import LabelCopies, ShardFeature, ShardsRecipe
 from audioloom_manifest.parquet import feature_bytes
 from audioloom_manifest.records.compression import STREAMS
 from audioloom_manifest.records.example import Encoding

@@ -2,10 +2,11 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from audioloom_manifest import SHARD_COMPRESSIONS
+from audioloom_manifest.kinds import SHARD_COMPRESSIONS
 from audioloom_runs.settings import GcSettings, ListSettings, RunName
 from audioloom_spark.settings import SparkSettings
-from audioloom_stage import Positional, Settings, Size
+from audioloom_stage.settings import Positional, Settings
+from audioloom_stage.units import Size
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from audioloom_sharder.balance.class_weights import ClassWeights, parse_weights

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_sharder.balance.class_weights import parse_weights, weights_of, weights_text
 from hypothesis import given
 from hypothesis import strategies as st

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, ShardsManifest, read_manifest
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.records.example import decode
 from audioloom_manifest.records.tfrecord import read
 from audioloom_sharder.balance.resampling import (

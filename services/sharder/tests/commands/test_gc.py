@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_sharder.commands.gc import is_ours
 from sharder_features import make_features, windows
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.records.index import HEADER_BYTES, dump
 from audioloom_manifest.records.tfrecord import frame, masked_crc, read
 from manifest_editing import write_manifest

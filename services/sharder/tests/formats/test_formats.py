@@ -10,7 +10,8 @@ import fastavro
 import numpy as np
 import pyarrow.dataset
 import pytest
-from audioloom_manifest import SHARD_COMPRESSIONS, Opened, ShardsManifest
+from audioloom_manifest.kinds import SHARD_COMPRESSIONS, ShardsManifest
+from audioloom_manifest.reader import Opened
 from audioloom_sharder.steps import merge
 from sharder_features import Window, feature_of, make_features, values_of
 from sharder_runs import committed, contents

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, ShardsManifest, read_manifest
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest
 from sharder_features import Window, feature_of, make_features, values_of
 
 ROWS = [

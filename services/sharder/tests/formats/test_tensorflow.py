@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from sharder_features import Window, feature_of, make_features, values_of
 
 ROWS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import Headerless
+from audioloom_manifest.kinds import Headerless
 from sharder_features import (
     commit_features,
     feature_of,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_mini_cluster.client import Running, running
 from audioloom_mini_cluster.faults import ended, kill_an_executor, run, start, until
 from audioloom_storage import Location, exists, is_temporary, list_folder, locate

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from sharder_features import make_features, relabelled, windows
 
 # pyspark 3.5 leaves the socket of a job's result to the garbage collector, on purpose.

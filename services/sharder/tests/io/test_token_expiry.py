@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_mini_cluster.client import Running, running
 from audioloom_mini_cluster.faults import until
 from audioloom_storage import locate

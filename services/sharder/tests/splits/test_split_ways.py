@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from audioloom_manifest import Opened
+from audioloom_manifest.reader import Opened
 from audioloom_sharder.splits.hashing import group_hashes
 from sharder_features import Window, make_features, relabelled, windows
 from sharder_forging import unlist

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from audioloom_manifest import Feature
+from audioloom_manifest.kinds import Feature
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.statistics.coefficients import (
     COEFFICIENT_SUMS,

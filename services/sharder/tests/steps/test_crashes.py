@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 from sharder_features import make_features, windows
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_sharder.commands import run as shard
 from audioloom_storage_testing import CrashPlan
 from sharder_features import make_features, windows

@@ -11,21 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from audioloom_manifest import (
-    Attempt,
-    Feature,
-    FeaturesRecipe,
-    FeaturesStats,
-    FileEntry,
-    InputRef,
-    Opened,
-    Plan,
-    Producer,
-    commit,
-    run_folder,
-    run_name,
-)
+from audioloom_manifest.envelope import FileEntry, InputRef, Producer
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import Feature, FeaturesRecipe, FeaturesStats
+from audioloom_manifest.layout import run_folder
 from audioloom_manifest.parquet import feature_bytes, features_schema, features_writer
+from audioloom_manifest.publication import Attempt, Plan, commit
+from audioloom_manifest.reader import Opened
 from audioloom_storage import locate, publish
 
 SMALL = (4, 3)

@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
-from audioloom_manifest import FileEntry, Opened
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.reader import Opened
 from audioloom_manifest.records.example import Record, decode, encode
 from audioloom_manifest.records.index import dump
 from audioloom_manifest.records.tfrecord import frame, read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audioloom_manifest import ShardFeature, ShardsRecipe
+from audioloom_manifest.kinds import ShardFeature, ShardsRecipe
 from audioloom_sharder.rules import Rules
 
 

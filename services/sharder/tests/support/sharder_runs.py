@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from audioloom_manifest import Opened, ShardsManifest, read_manifest
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.records.example import Record, decode
 from audioloom_manifest.records.tfrecord import read
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from sharder_features import make_features, windows
 from sharder_forging import records_of, regroup, relist, rewrite, shards_of
 

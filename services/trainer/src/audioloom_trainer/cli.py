@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audioloom_stage import Result, StageApp, command, run_app
+from audioloom_stage.app import StageApp, command
+from audioloom_stage.program import run_app
+from audioloom_stage.result import Result
 
 if TYPE_CHECKING:
     from audioloom_trainer.settings import (

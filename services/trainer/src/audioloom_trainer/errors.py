@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain, redact
+from audioloom_stage.errors import BadConfiguration, BadData, NameTaken, TryAgain
+from audioloom_stage.redaction import redact
 
 
 class ShardMismatch(BadData):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from manifest_editing import edit_manifest
 from shard_maker import make_shards
 from trainer_edits import edit_file

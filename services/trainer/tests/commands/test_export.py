@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_trainer.runs.npz import load_arrays
 from shard_maker import SHAPE
 from trainer_program import ZOO, Trained, Trainer

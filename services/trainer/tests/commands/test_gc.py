@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import remove_garbage
+from audioloom_manifest.garbage_collection import remove_garbage
 from audioloom_storage import Entry, Location
 from audioloom_trainer.commands import gc as gc_module
 from audioloom_trainer.commands.gc import is_ours

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_manifest import DERIVED, FileEntry, Opened, read_manifest
+from audioloom_manifest.envelope import DERIVED, FileEntry
+from audioloom_manifest.reader import Opened, read_manifest
 from manifest_editing import edit_list, edit_manifest
 from shard_maker import make_shards
 from trainer_edits import edit_file

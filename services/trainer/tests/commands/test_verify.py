@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_trainer.evaluation.scores import class_table
 from audioloom_trainer.runs.npz import dump_arrays, load_arrays
 from manifest_editing import edit_list, edit_manifest

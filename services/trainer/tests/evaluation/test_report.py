@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_manifest import TargetStats
+from audioloom_manifest.kinds import TargetStats
 from audioloom_storage import locate
 from audioloom_trainer.evaluation import report
 from audioloom_trainer.evaluation.accumulator import Accumulator

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from audioloom_manifest import ManifestError, MissingFile, late_files
-from audioloom_stage import BadData
+from audioloom_manifest import late_files
+from audioloom_manifest.errors import ManifestError, MissingFile
+from audioloom_stage.errors import BadData
 from audioloom_storage import StorageError
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.input.integrity import check_files_exist

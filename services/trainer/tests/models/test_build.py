@@ -6,7 +6,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-from audioloom_manifest import CoefficientStats
+from audioloom_manifest.kinds import CoefficientStats
 from audioloom_trainer.errors import BadModel
 from audioloom_trainer.models.build import build_model, configuration
 from audioloom_trainer.models.source import find_model

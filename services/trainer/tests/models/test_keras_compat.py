@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, TrainingRunManifest
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.reader import Opened
 from audioloom_trainer.errors import BadModel, KerasMissing
 from audioloom_trainer.models.build import build_model
 from audioloom_trainer.models.source import find_model

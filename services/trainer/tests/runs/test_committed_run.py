@@ -8,7 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from audioloom_manifest import MissingFile, Opened, late_files
+from audioloom_manifest import late_files
+from audioloom_manifest.errors import MissingFile
+from audioloom_manifest.reader import Opened
 from audioloom_trainer.runs.committed_run import open_run, read_role
 from manifest_editing import edit_manifest
 from trainer_program import Trained, Trainer

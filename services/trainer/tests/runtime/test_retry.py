@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import publication, read_manifest
+from audioloom_manifest import publication
+from audioloom_manifest.reader import read_manifest
 from audioloom_mini_cluster.client import Running, running
 from audioloom_mini_cluster.faults import ended, run, start, until
 from audioloom_storage import (

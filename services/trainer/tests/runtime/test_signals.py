@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from trainer_program import SMALL, Trained, call
 
 COUNT_THREADS = """

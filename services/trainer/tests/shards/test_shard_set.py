@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
 from audioloom_trainer.shards.shard_set import open_shards
 from manifest_editing import edit_list, edit_manifest

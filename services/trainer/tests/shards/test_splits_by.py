@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from audioloom_manifest import InputRef, ShardsManifest
+from audioloom_manifest.envelope import InputRef
+from audioloom_manifest.kinds import ShardsManifest
 from audioloom_trainer.shards.shard_set import splits_by
 from shard_maker import make_shards
 

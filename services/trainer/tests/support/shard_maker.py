@@ -10,24 +10,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from audioloom_manifest import (
-    Attempt,
+from audioloom_manifest.envelope import FileEntry, InputRef, Producer, Uncompressed
+from audioloom_manifest.kinds import (
     CoefficientStats,
-    FileEntry,
-    InputRef,
-    Opened,
-    Plan,
-    Producer,
     ShardFeature,
     ShardsManifest,
     ShardsRecipe,
     ShardsStats,
     SplitStats,
     TargetStats,
-    Uncompressed,
-    commit,
-    run_folder,
 )
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Attempt, Plan, commit
+from audioloom_manifest.reader import Opened
 from audioloom_storage import locate
 from numpy.typing import NDArray
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from audioloom_manifest import Opened
+from audioloom_manifest.reader import Opened
 from manifest_editing import edit_list
 
 

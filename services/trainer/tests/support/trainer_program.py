@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audioloom_manifest import Opened, TrainingRunManifest, read_manifest
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.reader import Opened, read_manifest
 
 _SUPPORT = Path(__file__).parent
 ZOO = _SUPPORT / "model_zoo.py"

@@ -16,7 +16,9 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-from audioloom_manifest import FileEntry, Opened, TrainingRunManifest, read_manifest
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_trainer.runs.npz import load_arrays
 from numpy.typing import NDArray
 

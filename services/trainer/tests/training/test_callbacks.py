@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from shard_maker import make_shards
 from trainer_program import CALLBACK_ZOO, ZOO, Trained, Trainer
 from trainer_workers import NETWORK, ForkServer, difference, run_of, weights_of

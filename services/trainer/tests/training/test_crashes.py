@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from audioloom_manifest import check_files, read_manifest
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.reader import read_manifest
 from audioloom_storage import is_temporary
 from audioloom_storage_testing import CrashPlan
 from shard_maker import make_shards

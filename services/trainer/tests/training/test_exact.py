@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, TrainingRunManifest
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.reader import Opened
 from audioloom_trainer.runs.npz import load_arrays
 from numpy.typing import NDArray
 from shard_maker import SHAPE, make_shards

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from audioloom_manifest import TargetStats
+from audioloom_manifest.kinds import TargetStats
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 from audioloom_trainer.training.spec import loss_limit

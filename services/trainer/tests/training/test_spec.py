@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import Opened, Plan, read_manifest
+from audioloom_manifest.publication import Plan
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_storage import locate
 from audioloom_trainer.errors import BadReplicas
 from audioloom_trainer.models.source import ModelSource, find_model

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import check_files, read_manifest
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.reader import read_manifest
 from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import NoSpace, Unavailable, UnknownOutcome, is_temporary
 from audioloom_storage_testing import UnreliableStore

@@ -10,7 +10,7 @@ CONFIGURATION = 78  # of audioloom_stage, whose import may fail here
 def main() -> int:
     """Run the command in the arguments; return the exit code."""
     try:
-        from audioloom_stage import as_program  # noqa: PLC0415 - it may be missing
+        from audioloom_stage.process_exit import as_program  # noqa: PLC0415 - it may be missing
     except ImportError:
         return _report_missing()
     return as_program(_run)

@@ -1,6 +1,6 @@
 """The errors of the launcher itself; the failure of a worker is a `Cause`."""
 
-from audioloom_stage import BadConfiguration, BadData, InputMissing, ServiceDown, TryAgain
+from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, ServiceDown, TryAgain
 
 
 class StoreLost(ConnectionError):

@@ -3,7 +3,8 @@
 from typing import Annotated, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
-from audioloom_stage import Duration, Flag, Positional, Settings, Size
+from audioloom_stage.settings import Flag, Positional, Settings
+from audioloom_stage.units import Duration, Size
 from pydantic import AfterValidator, Field, model_validator
 
 from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S

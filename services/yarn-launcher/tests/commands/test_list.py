@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import InputMissing
+from audioloom_stage.errors import InputMissing
 from audioloom_storage import locate
 from audioloom_yarn_launcher.commands.list import list_runs
 from audioloom_yarn_launcher.runs.attempts import (

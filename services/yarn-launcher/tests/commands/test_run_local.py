@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import Usage
+from audioloom_stage.errors import Usage
 from audioloom_yarn_launcher.commands.run_local import launch
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.coordinator import generation

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import TryAgain, exit_code
+from audioloom_stage.errors import TryAgain
+from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.monitoring import application_watch

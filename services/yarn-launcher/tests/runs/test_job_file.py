@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from audioloom_stage import BadConfiguration, InputMissing, Usage
+from audioloom_stage.errors import BadConfiguration, InputMissing, Usage
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.command_identity import digest_name
 from audioloom_yarn_launcher.runs.job_file import RoleSpecs, read_job_file, read_roles

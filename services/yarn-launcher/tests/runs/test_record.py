@@ -7,8 +7,12 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from audioloom_manifest import Attempt, FileEntry, ManifestError, Plan, commit, parse_manifest
-from audioloom_stage import MASK, ExitCode, exit_code
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.publication import Attempt, Plan, commit
+from audioloom_manifest.reader import parse_manifest
+from audioloom_stage.exit_codes import ExitCode, exit_code
+from audioloom_stage.redaction import MASK
 from audioloom_storage import locate
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import Cause

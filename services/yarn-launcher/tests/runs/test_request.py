@@ -3,7 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import NameTaken, Usage, redact_words
+from audioloom_stage.errors import NameTaken, Usage
+from audioloom_stage.redaction import redact_words
 from audioloom_storage import locate
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.attempts import Attempt, AttemptStarted

@@ -1,6 +1,6 @@
 import re
 
-from audioloom_stage import MASK, redact_words
+from audioloom_stage.redaction import MASK, redact_words
 from audioloom_yarn_launcher.system.redaction import VARIABLE, hidden, restore
 from hypothesis import given
 from hypothesis import strategies as st

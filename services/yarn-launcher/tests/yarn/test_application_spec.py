@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from audioloom_stage import Size
+from audioloom_stage.units import Size
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.yarn.application_spec import (

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import exit_code
+from audioloom_stage.exit_codes import exit_code
 from audioloom_yarn_launcher.errors import NoCluster, ResourceManagerDown
 from audioloom_yarn_launcher.yarn.configuration import (
     Hadoop,

@@ -1,5 +1,5 @@
 import pytest
-from audioloom_stage import exit_code
+from audioloom_stage.exit_codes import exit_code
 from audioloom_yarn_launcher.yarn.diagnostics import (
     coordinator_outcome,
     explain,

@@ -2,7 +2,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from audioloom_stage import InputMissing
+from audioloom_stage.errors import InputMissing
 from audioloom_yarn_launcher.commands import run_yarn as on_yarn
 from audioloom_yarn_launcher.errors import BadArchive
 from audioloom_yarn_launcher.settings import RunSettings

@@ -2,7 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
-from audioloom_stage import Usage
+from audioloom_stage.errors import Usage
 from audioloom_yarn_launcher.yarn.credentials import GSSAPI_KEYTAB, Login, read_login
 
 

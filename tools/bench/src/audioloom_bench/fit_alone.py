@@ -12,7 +12,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from audioloom_manifest import Opened, ShardsManifest, read_manifest
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest
 
 
 def main() -> None:

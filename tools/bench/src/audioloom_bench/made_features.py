@@ -8,20 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from audioloom_manifest import (
-    Attempt,
-    Feature,
-    FeaturesRecipe,
-    FeaturesStats,
-    FileEntry,
-    InputRef,
-    Plan,
-    Producer,
-    commit,
-    run_folder,
-    run_name,
-)
+from audioloom_manifest.envelope import FileEntry, InputRef, Producer
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import Feature, FeaturesRecipe, FeaturesStats
+from audioloom_manifest.layout import run_folder
 from audioloom_manifest.parquet import features_rows_per_group, features_schema, features_writer
+from audioloom_manifest.publication import Attempt, Plan, commit
 from audioloom_storage import Location, locate, publish
 
 SHAPE, CLASSES, GROUPS = (40, 313), 8, 200

@@ -6,21 +6,17 @@ import hashlib
 from collections.abc import Iterator
 
 import numpy as np
-from audioloom_manifest import (
-    Attempt,
-    FileEntry,
-    InputRef,
-    Opened,
-    Plan,
-    Producer,
+from audioloom_manifest.envelope import FileEntry, InputRef, Producer
+from audioloom_manifest.kinds import (
     ShardFeature,
     ShardsManifest,
     ShardsRecipe,
     ShardsStats,
     SplitStats,
-    commit,
-    run_folder,
 )
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Attempt, Plan, commit
+from audioloom_manifest.reader import Opened
 from audioloom_manifest.records.example import Record, encode
 from audioloom_manifest.records.index import HEADER_BYTES, dump
 from audioloom_manifest.records.tfrecord import frame

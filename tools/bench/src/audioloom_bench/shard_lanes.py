@@ -216,7 +216,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
 
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
-    from audioloom_manifest import ShardFeature  # noqa: PLC0415
+    from audioloom_manifest.kinds import ShardFeature  # noqa: PLC0415
     from audioloom_manifest.records.example import Record, around  # noqa: PLC0415
     from audioloom_manifest.records.index import HEADER_BYTES, dump  # noqa: PLC0415
     from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into  # noqa: PLC0415

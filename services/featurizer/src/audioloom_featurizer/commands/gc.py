@@ -5,10 +5,11 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from audioloom_manifest import Kind, garbage
+from audioloom_manifest.envelope import Kind
+from audioloom_manifest.garbage_collection import garbage
 from audioloom_runs.garbage import collect_garbage
 from audioloom_runs.settings import GcSettings
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 from audioloom_storage import Entry, Location, NotFound, finished_path, walk
 
 from audioloom_featurizer.scratch import FOLDER as SCRATCH

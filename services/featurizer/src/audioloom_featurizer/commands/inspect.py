@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from audioloom_manifest import (
-    FeaturesManifest,
-    Opened,
-    RecordingsManifest,
-    WrongKind,
-    read_manifest,
-)
-from audioloom_stage import Result, printable
+from audioloom_manifest.errors import WrongKind
+from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.escapes import printable
+from audioloom_stage.result import Result
 
 from audioloom_featurizer.extraction.unit import LEDGER_ROLE
 from audioloom_featurizer.inventory.parquet import read_tables

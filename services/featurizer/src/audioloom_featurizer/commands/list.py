@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from audioloom_manifest import Opened
+from audioloom_manifest.reader import Opened
 from audioloom_runs import run_list
 from audioloom_runs.settings import ListSettings
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 
 from audioloom_featurizer.commands.gc import KINDS
 

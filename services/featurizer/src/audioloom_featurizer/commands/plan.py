@@ -3,18 +3,14 @@
 from itertools import chain
 from typing import cast
 
-from audioloom_manifest import (
-    FeaturesRecipe,
-    Opened,
-    Plan,
-    RecordingsManifest,
-    find_committed,
-    read_manifest,
-    read_receipts,
-    run_name,
-)
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import FeaturesRecipe, RecordingsManifest
+from audioloom_manifest.publication import Plan, find_committed
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.receipts import read_receipts
 from audioloom_runs.tables import facts
-from audioloom_stage import JSON, Result, bind
+from audioloom_stage.logs import bind
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, locate
 
 from audioloom_featurizer.extraction.partition import Unit, partition, receipt_name

@@ -8,18 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
-from audioloom_manifest import (
-    FeaturesManifest,
-    Opened,
-    Plan,
-    RecordingsManifest,
-    commit,
-    find_committed,
-    read_manifest,
-    run_folder,
-    run_name,
-)
-from audioloom_stage import Result, bind
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Plan, commit, find_committed
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.logs import bind
+from audioloom_stage.result import Result
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.commands.inspect import ledger_rows

@@ -5,18 +5,13 @@ from functools import partial
 from typing import Any
 
 import structlog
-from audioloom_manifest import (
-    FeaturesManifest,
-    FileEntry,
-    Opened,
-    Plan,
-    Receipt,
-    RecordingsManifest,
-    commit,
-    find_committed,
-    root_of,
-)
-from audioloom_stage import Result
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
+from audioloom_manifest.layout import root_of
+from audioloom_manifest.publication import Plan, commit, find_committed
+from audioloom_manifest.reader import Opened
+from audioloom_manifest.receipts import Receipt
+from audioloom_stage.result import Result
 from audioloom_storage import locate
 
 from audioloom_featurizer.attempts import new_attempt

@@ -7,17 +7,14 @@ memory does not grow with their number.
 from typing import Any
 
 import structlog
-from audioloom_manifest import (
-    Opened,
-    Plan,
-    RecordingsManifest,
-    RecordingsRecipe,
-    commit,
-    find_committed,
-    run_folder,
-    run_name,
-)
-from audioloom_stage import JSON, Result, bind, progress
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import RecordingsManifest, RecordingsRecipe
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Plan, commit, find_committed
+from audioloom_manifest.reader import Opened
+from audioloom_stage.logs import bind
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, exists, locate
 
 from audioloom_featurizer.attempts import new_attempt

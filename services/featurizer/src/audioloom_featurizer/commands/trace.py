@@ -13,9 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
-from audioloom_manifest import Kind, ManifestError, Opened, list_manifests
+from audioloom_manifest.envelope import Kind
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.reader import Opened, list_manifests
 from audioloom_runs.tables import table
-from audioloom_stage import BadData, Result, printable
+from audioloom_stage.errors import BadData
+from audioloom_stage.escapes import printable
+from audioloom_stage.result import Result
 from audioloom_storage import Location, NotFound, locate, stat
 
 from audioloom_featurizer.errors import InvalidOption

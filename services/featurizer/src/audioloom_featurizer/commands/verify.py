@@ -3,8 +3,13 @@
 from importlib.util import find_spec
 from typing import Any
 
-from audioloom_manifest import Opened, Patience, RecordingsManifest, check_files
-from audioloom_stage import JSON, Result, bind, progress
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.kinds import RecordingsManifest
+from audioloom_manifest.late_files import Patience
+from audioloom_manifest.reader import Opened
+from audioloom_stage.logs import bind
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import JSON, Result
 
 from audioloom_featurizer.commands.inspect import open_ours
 from audioloom_featurizer.errors import BadInventory, Damaged, MissingLibrary

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from audioloom_manifest import FileEntry, canonical_bytes
+from audioloom_manifest.canonical import canonical_bytes
+from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.parquet import table_writer
 from audioloom_storage import AlreadyExists, Location, make_folder, publish, read_bytes
 

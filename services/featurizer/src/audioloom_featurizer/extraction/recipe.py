@@ -4,16 +4,11 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from audioloom_audio import BadSettings, MfccSettings, RawFormat, resolve_engine
-from audioloom_manifest import (
-    Feature,
-    FeaturesRecipe,
-    Headerless,
-    Opened,
-    Plan,
-    RecordingsManifest,
-    run_folder,
-    run_name,
-)
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import Feature, FeaturesRecipe, Headerless, RecordingsManifest
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.publication import Plan
+from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import InvalidOption

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TypeAlias
 
 import structlog
-from audioloom_manifest import FeaturesStats, Receipt, read_receipts
-from audioloom_stage import progress
+from audioloom_manifest.kinds import FeaturesStats
+from audioloom_manifest.receipts import Receipt, read_receipts
+from audioloom_stage.progress_bar import progress
 
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, Refusals, check_budget
 from audioloom_featurizer.extraction.partition import Unit, receipt_name

@@ -10,7 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 from audioloom_audio import BadSettings, MfccSettings, MissingDecoder
-from audioloom_manifest import Feature, FileEntry, Receipt, publish_receipt
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.kinds import Feature
 from audioloom_manifest.parquet import (
     LEDGER,
     features_rows_per_group,
@@ -18,6 +19,7 @@ from audioloom_manifest.parquet import (
     features_writer,
     table_writer,
 )
+from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadInventory, InvalidOption, MissingLibrary

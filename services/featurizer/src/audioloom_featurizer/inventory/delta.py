@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from audioloom_manifest import Opened, RecordingsManifest, read_manifest, resolve_input
+from audioloom_manifest.kinds import RecordingsManifest
 from audioloom_manifest.parquet import INVENTORY
+from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadInventory, InvalidOption

@@ -10,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from audioloom_manifest import FileEntry, Opened, RecordingsManifest, RecordingsStats
 from audioloom_manifest.canonical import canonical_number
+from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.file_list import check_file
+from audioloom_manifest.kinds import RecordingsManifest, RecordingsStats
 from audioloom_manifest.parquet import INVENTORY, table_writer
-from audioloom_stage import BadData
+from audioloom_manifest.reader import Opened
+from audioloom_stage.errors import BadData
 from audioloom_storage import Location, open_read
 
 from audioloom_featurizer.errors import BadInventory

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from audioloom_manifest import Opened, RecordingsManifest
+from audioloom_manifest.kinds import RecordingsManifest
+from audioloom_manifest.reader import Opened
 from audioloom_manifest.tables import Table, open_table
-from audioloom_stage import Progress
+from audioloom_stage.progress_bar import Progress
 from audioloom_storage import Location, locate, walk
 
 from audioloom_featurizer.errors import InvalidOption

@@ -7,7 +7,8 @@ from typing import Any
 
 from audioloom_spark.session import spark_session
 from audioloom_spark.units import run_units
-from audioloom_stage import BadData, NoPermission, ServiceDown, StageError, redact
+from audioloom_stage.errors import BadData, NoPermission, ServiceDown, StageError
+from audioloom_stage.redaction import redact
 from audioloom_storage import Location, locate
 
 from audioloom_featurizer.errors import InvalidOption, MissingLibrary

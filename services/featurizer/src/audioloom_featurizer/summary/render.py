@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from audioloom_runs.tables import facts
-from audioloom_stage import printable
+from audioloom_stage.escapes import printable
 
 from audioloom_featurizer.summary.duplicates import Copy, Duplicates
 from audioloom_featurizer.summary.statistics import LENGTHS, Lengths, RunStatistics

@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from audioloom_manifest import FeaturesManifest, FileEntry, Opened
-from audioloom_stage import progress
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.kinds import FeaturesManifest
+from audioloom_manifest.reader import Opened
+from audioloom_stage.progress_bar import progress
 from audioloom_storage import open_read
 from numpy.typing import NDArray
 

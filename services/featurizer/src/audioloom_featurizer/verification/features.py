@@ -9,17 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
-from audioloom_manifest import (
-    FeaturesManifest,
-    FileEntry,
-    MissingFile,
-    MissingManifest,
-    Opened,
-    RecordingsManifest,
-    read_manifest,
-    resolve_input,
-)
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import MissingFile, MissingManifest
+from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
 from audioloom_manifest.parquet import LEDGER, features_schema
+from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_storage import Location, read_bytes
 
 from audioloom_featurizer.errors import BadInventory

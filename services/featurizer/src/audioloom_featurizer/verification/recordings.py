@@ -2,7 +2,8 @@
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from audioloom_manifest import Opened, RecordingsManifest
+from audioloom_manifest.kinds import RecordingsManifest
+from audioloom_manifest.reader import Opened
 
 from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, only_file, read_batches
 from audioloom_featurizer.inventory.paths import unsafe

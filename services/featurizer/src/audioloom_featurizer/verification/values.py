@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from audioloom_audio import MfccSettings
-from audioloom_manifest import FeaturesManifest, Opened, RecordingsManifest
-from audioloom_stage import progress
+from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
+from audioloom_manifest.reader import Opened
+from audioloom_stage.progress_bar import progress
 from audioloom_storage import locate, open_read
 from numpy.typing import NDArray
 

@@ -18,11 +18,11 @@ import pytest
 from audioloom_featurizer.errors import InvalidOption, MissingLibrary
 from audioloom_featurizer.inventory.labels.jdbc import database_from
 from audioloom_featurizer.settings import ScanSettings
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_mini_cluster.errors import JarsMissing
 from audioloom_mini_cluster.jars import Jar, default_cache, ensure
 from audioloom_spark.java import find_java
-from audioloom_stage import NoPermission, ServiceDown
+from audioloom_stage.errors import NoPermission, ServiceDown
 from featurizer_work import scan
 
 SQLITE = Jar(

@@ -10,9 +10,9 @@ import pytest
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.errors import BadLabels, InvalidOption, Unlabelled
 from audioloom_featurizer.settings import VerifySettings
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_manifest.tables import BadTable
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 from featurizer_work import scan
 
 KEYED = r"(?P<group>[^/]+)/(?P<key>s\d+)-.*"

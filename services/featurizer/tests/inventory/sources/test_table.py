@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.errors import DuplicateRecording, InvalidOption, NoRecordings
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.tables import BadTable
 from audioloom_storage import locate
 from featurizer_work import PATTERN, scan

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Literal
 
-from audioloom_stage import printable
+from audioloom_stage.escapes import printable
 
 BALANCED: Literal["balanced"] = "balanced"
 

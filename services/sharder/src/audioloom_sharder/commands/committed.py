@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from audioloom_manifest import Opened, ShardsManifest, check_files
-from audioloom_stage import Result
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened
+from audioloom_stage.result import Result
 
 from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.rules import TFRECORD

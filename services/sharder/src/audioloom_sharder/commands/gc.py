@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from audioloom_manifest import garbage
+from audioloom_manifest.garbage_collection import garbage
 from audioloom_runs.garbage import collect_garbage
 from audioloom_runs.settings import GcSettings
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 from audioloom_storage import Entry, Location
 
 from audioloom_sharder.formats.names import is_product

@@ -6,18 +6,13 @@ from itertools import islice
 from math import sqrt
 
 import numpy as np
-from audioloom_manifest import (
-    ManifestError,
-    Opened,
-    ShardsManifest,
-    TargetStats,
-    read_manifest,
-    resolve_input,
-)
-from audioloom_manifest.errors import RecordError
+from audioloom_manifest.errors import ManifestError, RecordError
+from audioloom_manifest.kinds import ShardsManifest, TargetStats
+from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_manifest.records.example import Record
 from audioloom_runs.tables import size_text, table
-from audioloom_stage import JSON, Result, printable
+from audioloom_stage.escapes import printable
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.balance.class_weights import weights_text

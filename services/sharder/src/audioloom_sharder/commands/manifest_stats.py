@@ -3,7 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from audioloom_manifest import Receipt, ShardsStats, SplitStats
+from audioloom_manifest.kinds import ShardsStats, SplitStats
+from audioloom_manifest.receipts import Receipt
 
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from audioloom_manifest import find_committed, root_of
+from audioloom_manifest.layout import root_of
+from audioloom_manifest.publication import find_committed
 from audioloom_runs.tables import size_text, table
-from audioloom_stage import JSON, Result, printable, progress
+from audioloom_stage.escapes import printable
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import JSON, Result
 
 from audioloom_sharder.balance.class_weights import weights_text
 from audioloom_sharder.commands.deviations import deviations_of, deviations_text

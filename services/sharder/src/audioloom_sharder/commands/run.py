@@ -11,23 +11,18 @@ from functools import partial
 from typing import TypeVar
 
 import structlog
-from audioloom_manifest import (
-    Attempt,
-    Committed,
-    LabelCopies,
-    ManifestError,
-    Receipt,
-    commit,
-    digest,
-    find_committed,
-    publish_receipt,
-    read_receipts,
-    root_of,
-    run_name,
-)
+from audioloom_manifest.canonical import digest
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import LabelCopies
+from audioloom_manifest.layout import root_of
+from audioloom_manifest.publication import Attempt, Committed, commit, find_committed
+from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 from audioloom_runs.attempts import new_attempt
-from audioloom_stage import Result, bind, progress
 from audioloom_stage.errors import Usage
+from audioloom_stage.logs import bind
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import Result
 from audioloom_storage import Location, StorageError
 
 from audioloom_sharder.commands.committed import check_complete, run_result

@@ -5,15 +5,15 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from audioloom_manifest import (
-    CoefficientStats,
-    FileEntry,
-    ManifestError,
-    Opened,
-    ShardsManifest,
-    read_manifest,
-)
-from audioloom_stage import BadData, ExitCode, Result, printable, progress
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.kinds import CoefficientStats, ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.errors import BadData
+from audioloom_stage.escapes import printable
+from audioloom_stage.exit_codes import ExitCode
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import Result
 from audioloom_storage import StorageError
 
 from audioloom_sharder.errors import DamagedShards

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import BinaryIO, NamedTuple
 
-from audioloom_manifest import FileEntry
+from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.records import tfrecord
 from audioloom_manifest.records.compression import compressed, open_decompressed
 from audioloom_manifest.records.example import Record, decode, encode

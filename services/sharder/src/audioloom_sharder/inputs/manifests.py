@@ -3,14 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from audioloom_manifest import (
-    FeaturesManifest,
-    FeaturesRecipe,
-    FileEntry,
-    Opened,
-    ShardFeature,
-    read_manifest,
-)
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.kinds import FeaturesManifest, FeaturesRecipe, ShardFeature
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_storage import Location, locate
 
 from audioloom_sharder.errors import BadFeatures, MixedInputs

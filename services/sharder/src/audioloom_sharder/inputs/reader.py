@@ -7,7 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from audioloom_manifest import ShardFeature, WrongChecksum, check_file
+from audioloom_manifest.errors import WrongChecksum
+from audioloom_manifest.file_list import check_file
+from audioloom_manifest.kinds import ShardFeature
 from audioloom_manifest.parquet import features_schema
 from audioloom_storage import open_read
 

@@ -4,14 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from audioloom_manifest import (
-    FileEntry,
-    InputRef,
-    Opened,
-    ShardsManifest,
-    check_file,
-    read_manifest,
-)
+from audioloom_manifest.envelope import FileEntry, InputRef
+from audioloom_manifest.file_list import check_file
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_storage import Location, read_bytes
 from numpy.typing import NDArray
 

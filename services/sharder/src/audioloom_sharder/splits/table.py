@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from audioloom_manifest import file_sha256
+from audioloom_manifest.file_list import file_sha256
 from audioloom_manifest.tables import BadTable, Table, open_table
 from audioloom_storage import Location, locate
 

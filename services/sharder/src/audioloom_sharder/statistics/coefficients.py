@@ -6,7 +6,7 @@ The sums of each record over its frames are rounded to whole multiples of 2^-20.
 from collections.abc import Sequence
 
 import numpy as np
-from audioloom_manifest import CoefficientStats, ShardFeature
+from audioloom_manifest.kinds import CoefficientStats, ShardFeature
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 

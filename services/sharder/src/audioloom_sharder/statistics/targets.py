@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TypeGuard
 
 import numpy as np
-from audioloom_manifest import TargetStats
+from audioloom_manifest.kinds import TargetStats
 
 from audioloom_sharder.statistics.sums import ExactSums
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from audioloom_manifest import Receipt
+from audioloom_manifest.receipts import Receipt
 from audioloom_storage import Location
 
 from audioloom_sharder.inputs.manifests import Inputs, Source

@@ -14,7 +14,7 @@ from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from audioloom_manifest import Receipt
+from audioloom_manifest.receipts import Receipt
 from audioloom_manifest.records.example import around
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into

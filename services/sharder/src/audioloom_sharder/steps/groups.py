@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import NoReturn
 
 import numpy as np
-from audioloom_manifest import FileEntry, Receipt, publish_receipt
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import AlreadyExists, create
 from numpy.typing import NDArray
 

@@ -22,7 +22,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from audioloom_manifest import FileEntry, Receipt, digest, publish_receipt, root_of
+from audioloom_manifest.canonical import digest
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.layout import root_of
+from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import (
     Location,
     StorageError,

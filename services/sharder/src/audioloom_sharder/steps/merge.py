@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from audioloom_manifest import FileEntry, Receipt, Uncompressed, publish_receipt
+from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.errors import RecordError
+from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_manifest.records.index import dump
 from audioloom_manifest.records.tfrecord import check
 from audioloom_storage import AlreadyExists, Location, create, publish, stat

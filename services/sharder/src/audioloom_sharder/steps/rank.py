@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import NoReturn
 
 import numpy as np
-from audioloom_manifest import Receipt
+from audioloom_manifest.receipts import Receipt
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DuplicateRecord

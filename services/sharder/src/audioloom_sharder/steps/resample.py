@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from audioloom_manifest import LabelCopies
-from audioloom_stage import progress
+from audioloom_manifest.kinds import LabelCopies
+from audioloom_stage.progress_bar import progress
 
 from audioloom_sharder.balance.resampling import (
     Cut,

@@ -1,6 +1,8 @@
 """Open the inputs of a committed run again, so that `verify` can decide its splits again."""
 
-from audioloom_manifest import InputRef, Opened, ShardsManifest, read_manifest, resolve_input
+from audioloom_manifest.envelope import InputRef
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_manifest.tables import BadTable
 
 from audioloom_sharder.errors import DamagedShards

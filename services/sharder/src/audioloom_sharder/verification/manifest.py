@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import isclose
 
-from audioloom_manifest import LabelCopies, Opened, ShardsManifest, ShardsStats, SplitStats
+from audioloom_manifest.kinds import LabelCopies, ShardsManifest, ShardsStats, SplitStats
+from audioloom_manifest.reader import Opened
 
 from audioloom_sharder.balance.class_weights import weights_of
 from audioloom_sharder.errors import InvalidOption

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
-from audioloom_manifest import FileEntry, ManifestError, Uncompressed, check_file
-from audioloom_manifest.errors import RecordError
+from audioloom_manifest.envelope import FileEntry, Uncompressed
+from audioloom_manifest.errors import ManifestError, RecordError
+from audioloom_manifest.file_list import check_file
 from audioloom_manifest.records.example import Record, encode
 from audioloom_manifest.records.index import HEADER_BYTES, load
 from audioloom_manifest.records.tfrecord import frame, masked_crc
-from audioloom_stage import BadData
+from audioloom_stage.errors import BadData
 from audioloom_storage import Location, StorageError, open_read, read_bytes, stat
 from numpy.typing import NDArray
 

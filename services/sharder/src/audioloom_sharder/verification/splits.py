@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from audioloom_manifest import FileEntry, ManifestError, Opened, ShardsManifest
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened
 from audioloom_manifest.records.example import Record
-from audioloom_stage import BadData
+from audioloom_stage.errors import BadData
 from audioloom_storage import Location, StorageError
 from numpy.typing import NDArray
 

@@ -3,8 +3,10 @@
 from difflib import get_close_matches
 from functools import partial
 
-from audioloom_manifest import Opened, ShardsManifest, read_manifest
-from audioloom_stage import BadData, Result, Usage
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.errors import BadData, Usage
+from audioloom_stage.result import Result
 
 from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.evaluation.report import evaluation_report, with_mean_baseline

@@ -7,15 +7,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import structlog
-from audioloom_manifest import (
-    FileEntry,
-    Opened,
-    ShardsManifest,
-    TrainingRunManifest,
-    file_sha256,
-    read_manifest,
-)
-from audioloom_stage import NameTaken, Result, Usage
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.file_list import file_sha256
+from audioloom_manifest.kinds import ShardsManifest, TrainingRunManifest
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.errors import NameTaken, Usage
+from audioloom_stage.result import Result
 from audioloom_storage import locate
 
 from audioloom_trainer.errors import BadModel

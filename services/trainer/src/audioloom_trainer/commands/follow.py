@@ -15,8 +15,11 @@ from functools import partial
 from typing import Any
 
 import structlog
-from audioloom_manifest import MANIFEST_NAME, read_manifest
-from audioloom_stage import Result, Usage, bind
+from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_manifest.reader import read_manifest
+from audioloom_stage.errors import Usage
+from audioloom_stage.logs import bind
+from audioloom_stage.result import Result
 from audioloom_storage import (
     AlreadyExists,
     Location,

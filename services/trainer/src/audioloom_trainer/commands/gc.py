@@ -7,10 +7,12 @@ from contextlib import suppress
 from functools import partial
 from itertools import filterfalse
 
-from audioloom_manifest import MANIFEST_NAME, Opened, garbage, list_manifests, remove_garbage
+from audioloom_manifest.garbage_collection import garbage, remove_garbage
+from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_manifest.reader import Opened, list_manifests
 from audioloom_runs.garbage import collect_garbage
 from audioloom_runs.settings import GcSettings
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 from audioloom_storage import (
     Entry,
     Location,

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from audioloom_manifest import (
-    MANIFEST_NAME,
-    MissingManifest,
-    Opened,
-    TrainingRunManifest,
-    read_manifest,
-)
+from audioloom_manifest.errors import MissingManifest
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_runs.tables import facts, table
-from audioloom_stage import InputMissing, Result
+from audioloom_stage.errors import InputMissing
+from audioloom_stage.result import Result
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.evaluation.scores import score_table

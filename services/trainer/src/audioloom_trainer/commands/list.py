@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from audioloom_manifest import Opened
+from audioloom_manifest.reader import Opened
 from audioloom_runs import run_list
 from audioloom_runs.settings import ListSettings
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 from audioloom_storage import Location
 
 from audioloom_trainer.commands.inspect import last_progress

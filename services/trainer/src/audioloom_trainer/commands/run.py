@@ -8,8 +8,12 @@ import os
 import shlex
 
 import structlog
-from audioloom_manifest import Opened, TrainingRunManifest, find_committed, read_manifest
-from audioloom_stage import BadConfiguration, Result, bind
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.publication import find_committed
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.errors import BadConfiguration
+from audioloom_stage.logs import bind
+from audioloom_stage.result import Result
 
 from audioloom_trainer.distributed.cluster import Cluster, read_cluster
 from audioloom_trainer.input.integrity import check_files_exist

@@ -11,18 +11,17 @@ from math import gcd, isclose, nan
 from typing import Any
 
 import numpy as np
-from audioloom_manifest import (
-    FileEntry,
-    ManifestError,
-    Opened,
-    Patience,
-    ShardsManifest,
-    TrainingRunManifest,
-    check_file,
-    check_files,
-    read_manifest,
-)
-from audioloom_stage import BadData, ExitCode, Result, bind, progress
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.file_list import check_file, check_files
+from audioloom_manifest.kinds import ShardsManifest, TrainingRunManifest
+from audioloom_manifest.late_files import Patience
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.errors import BadData
+from audioloom_stage.exit_codes import ExitCode
+from audioloom_stage.logs import bind
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import Result
 from audioloom_storage import Location, StorageError, exists
 from pydantic import BaseModel, FiniteFloat, ValidationError
 

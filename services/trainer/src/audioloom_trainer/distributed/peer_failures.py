@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from audioloom_stage import redact
+from audioloom_stage.redaction import redact
 
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import PeerLost

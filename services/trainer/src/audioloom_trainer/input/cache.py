@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import structlog
-from audioloom_manifest import Uncompressed
+from audioloom_manifest.envelope import Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.records.compression import decompressed
 from audioloom_storage import is_guarded, is_own, locate, open_read

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from threading import Event
 
-from audioloom_manifest import Patience
+from audioloom_manifest.late_files import Patience
 from audioloom_storage import Location, NotFound, list_folder, stat
 
 from audioloom_trainer.input.cache import check_size, verify_in_place

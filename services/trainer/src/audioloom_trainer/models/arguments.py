@@ -8,14 +8,8 @@ the reference, so another value of the secret makes no other run.
 import os
 from collections.abc import Mapping
 
-from audioloom_stage import (
-    BadConfiguration,
-    is_secret_name,
-    redact,
-    redact_values,
-    redact_words,
-    remember,
-)
+from audioloom_stage.errors import BadConfiguration
+from audioloom_stage.redaction import is_secret_name, redact, redact_values, redact_words, remember
 
 Value = str | int | float | bool | None
 

@@ -11,7 +11,7 @@ from typing import Any
 import keras
 import numpy as np
 import structlog
-from audioloom_manifest import CoefficientStats
+from audioloom_manifest.kinds import CoefficientStats
 
 from audioloom_trainer.errors import BadModel, describe_error
 from audioloom_trainer.models.arguments import with_secrets

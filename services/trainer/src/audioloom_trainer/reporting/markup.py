@@ -7,7 +7,7 @@ import base64
 import hashlib
 from html import escape
 
-from audioloom_stage import printable
+from audioloom_stage.escapes import printable
 
 _VOID = frozenset({"meta"})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from audioloom_stage import redact
+from audioloom_stage.redaction import redact
 
 from audioloom_trainer.reporting.charts import line_chart, reliability_chart
 from audioloom_trainer.reporting.markup import Markup, element, joined, page

@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from audioloom_manifest import FileEntry, canonical_bytes
+from audioloom_manifest.canonical import canonical_bytes
+from audioloom_manifest.envelope import FileEntry
 from audioloom_storage import AlreadyExists, Location, publish
 from numpy.typing import NDArray
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 import structlog
-from audioloom_manifest import canonical_bytes, root_of
+from audioloom_manifest.canonical import canonical_bytes
+from audioloom_manifest.layout import root_of
 from audioloom_storage import (
     AlreadyExists,
     Entry,

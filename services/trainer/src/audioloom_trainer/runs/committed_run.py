@@ -7,19 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audioloom_manifest import (
-    FileEntry,
-    ManifestError,
-    ModelRef,
-    Opened,
-    Patience,
-    ShardsManifest,
-    TrainingRunManifest,
-    WrongChecksum,
-    read_manifest,
-    resolve_input,
-)
-from audioloom_stage import BadData
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import ManifestError, WrongChecksum
+from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunManifest
+from audioloom_manifest.late_files import Patience
+from audioloom_manifest.reader import Opened, read_manifest, resolve_input
+from audioloom_stage.errors import BadData
 from audioloom_storage import StorageError, TooLarge, read_bytes
 
 from audioloom_trainer.errors import BadModel, DamagedRun

@@ -13,7 +13,7 @@ from typing import Any
 import keras
 import structlog
 import tensorflow as tf
-from audioloom_manifest import FileEntry
+from audioloom_manifest.envelope import FileEntry
 
 from audioloom_trainer.errors import describe_error
 from audioloom_trainer.models.keras_compat import is_legacy, library

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import structlog
-from audioloom_stage import redact
+from audioloom_stage.redaction import redact
 from audioloom_storage import Location, NotFound, StorageError, publish, read_bytes, remove
 
 from audioloom_trainer.errors import PeerLost

@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 import structlog
 import tensorflow as tf
-from audioloom_manifest import FileEntry, file_sha256
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.file_list import file_sha256
 from audioloom_storage import Location, NotFound, StorageError, publish, walk
 
 from audioloom_trainer.runs.timeline import Interval

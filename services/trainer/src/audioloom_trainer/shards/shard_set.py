@@ -4,14 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from audioloom_manifest import (
-    CoefficientStats,
-    FileEntry,
-    Opened,
-    ShardsManifest,
-    TargetStats,
-    Uncompressed,
-)
+from audioloom_manifest.envelope import FileEntry, Uncompressed
+from audioloom_manifest.kinds import CoefficientStats, ShardsManifest, TargetStats
+from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
 
 from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat

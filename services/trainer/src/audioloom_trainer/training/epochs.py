@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import structlog
-from audioloom_stage import Progress
+from audioloom_stage.progress_bar import Progress
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.consensus import make_weight_digest, require_consensus

@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 import structlog
-from audioloom_manifest import (
-    Attempt,
-    Committed,
-    FileEntry,
-    TrainingRunStats,
-    commit,
-)
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.kinds import TrainingRunStats
+from audioloom_manifest.publication import Attempt, Committed, commit
 from audioloom_runs.attempts import new_attempt
-from audioloom_stage import progress
+from audioloom_stage.progress_bar import progress
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.consensus import require_consensus

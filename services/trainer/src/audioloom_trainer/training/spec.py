@@ -5,18 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from audioloom_manifest import (
-    ModelRef,
-    Opened,
-    Plan,
-    Recipe,
-    ShardsManifest,
-    TrainingRunRecipe,
-    digest,
-    root_of,
-    run_folder,
-    run_name,
-)
+from audioloom_manifest.canonical import digest
+from audioloom_manifest.envelope import Recipe
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunRecipe
+from audioloom_manifest.layout import root_of, run_folder
+from audioloom_manifest.publication import Plan
+from audioloom_manifest.reader import Opened
 from audioloom_storage import Location, locate
 
 from audioloom_trainer.distributed.cluster import Cluster

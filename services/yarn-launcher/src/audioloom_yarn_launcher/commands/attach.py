@@ -3,7 +3,9 @@
 import time
 
 import structlog
-from audioloom_stage import InputMissing, Result, bind
+from audioloom_stage.errors import InputMissing
+from audioloom_stage.logs import bind
+from audioloom_stage.result import Result
 
 from audioloom_yarn_launcher.commands.result import report_application
 from audioloom_yarn_launcher.coordinator.report import result_of

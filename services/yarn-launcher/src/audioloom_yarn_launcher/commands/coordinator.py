@@ -10,14 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from audioloom_stage import (
-    LogSettings,
-    StageError,
-    bind,
-    configure_logs,
-    exit_code,
-    safe_text,
-)
+from audioloom_stage.errors import StageError
+from audioloom_stage.escapes import safe_text
+from audioloom_stage.exit_codes import exit_code
+from audioloom_stage.logs import LogSettings, bind, configure_logs
 
 from audioloom_yarn_launcher.coordinator.context import Gang
 from audioloom_yarn_launcher.coordinator.failover import recover

@@ -15,7 +15,8 @@ from functools import partial
 
 import structlog
 from audioloom_hadoop.configuration import Hadoop
-from audioloom_stage import JSON, Result, StageError
+from audioloom_stage.errors import StageError
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import StorageError, locate
 
 from audioloom_yarn_launcher.errors import NoCluster

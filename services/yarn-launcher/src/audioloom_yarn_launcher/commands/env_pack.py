@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 from audioloom_environment.build import build_environment, build_inputs
 from audioloom_environment.upload import own_place, put_archive
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 from audioloom_storage import Location, is_shared, locate, share, stat
 
 from audioloom_yarn_launcher.settings import PackSettings

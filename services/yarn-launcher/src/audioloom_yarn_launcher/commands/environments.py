@@ -8,7 +8,7 @@ from audioloom_runs.garbage import collect_garbage
 from audioloom_runs.run_list import date_text, open_root
 from audioloom_runs.settings import GcSettings, ListSettings
 from audioloom_runs.tables import size_text, table
-from audioloom_stage import JSON, Result, result_columns
+from audioloom_stage.result import JSON, Result, result_columns
 from audioloom_storage import Location, NotAFolder, NotFound, remove
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM

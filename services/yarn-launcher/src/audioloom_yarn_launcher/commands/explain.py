@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from audioloom_manifest import MANIFEST_NAME
+from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_runs.tables import facts, table
-from audioloom_stage import JSON, Result, result_columns, safe_text
+from audioloom_stage.escapes import safe_text
+from audioloom_stage.result import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, facts_of

@@ -5,7 +5,8 @@ import signal
 from contextlib import suppress
 
 import structlog
-from audioloom_stage import InputMissing, Result
+from audioloom_stage.errors import InputMissing
+from audioloom_stage.result import Result
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM

@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 
-from audioloom_manifest import FOLDERS
+from audioloom_manifest.layout import FOLDERS
 from audioloom_runs.run_list import Row, last_change, open_root, show_runs
 from audioloom_runs.settings import ListSettings
-from audioloom_stage import Result
+from audioloom_stage.result import Result
 from audioloom_storage import Location, NotFound, list_folder
 
 from audioloom_yarn_launcher.errors import BadRecord, NoRun

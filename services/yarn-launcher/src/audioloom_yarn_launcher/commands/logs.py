@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from audioloom_stage import JSON, Result
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import NoRun

@@ -3,8 +3,8 @@
 import shutil
 import sys
 
-from audioloom_manifest import MANIFEST_NAME
-from audioloom_stage import JSON, Result
+from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of

@@ -4,7 +4,9 @@ from contextlib import closing
 from functools import partial
 
 import structlog
-from audioloom_stage import Result, Usage, bind
+from audioloom_stage.errors import Usage
+from audioloom_stage.logs import bind
+from audioloom_stage.result import Result
 
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts

@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import structlog
-from audioloom_stage import Result, Usage, bind
+from audioloom_stage.errors import Usage
+from audioloom_stage.logs import bind
+from audioloom_stage.result import Result
 from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
 from audioloom_yarn_launcher.commands.result import report_application

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from audioloom_manifest import MANIFEST_NAME
+from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_runs import tables
-from audioloom_stage import JSON, Result, result_columns
+from audioloom_stage.result import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.live import show_live

@@ -3,8 +3,10 @@
 import sys
 
 import structlog
-from audioloom_manifest import MANIFEST_NAME
-from audioloom_stage import JSON, Result, current_logs, safe_text
+from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_stage.escapes import safe_text
+from audioloom_stage.logs import current_logs
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.rendezvous.causes import Cause

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 import structlog
-from audioloom_stage import TryAgain
+from audioloom_stage.errors import TryAgain
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.coordinator.report import report_exposed

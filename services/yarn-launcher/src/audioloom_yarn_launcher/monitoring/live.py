@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import structlog
-from audioloom_stage import safe_text
+from audioloom_stage.escapes import safe_text
 from audioloom_stage.progress_bar import bar_line
 from audioloom_storage import Location
 from rich.console import Console

@@ -5,7 +5,7 @@ import signal
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from audioloom_manifest import MANIFEST_NAME
+from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from audioloom_runs.tables import table
-from audioloom_stage import safe_text
+from audioloom_stage.escapes import safe_text
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.run_status import WorkerStatus

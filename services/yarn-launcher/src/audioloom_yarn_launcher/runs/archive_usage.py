@@ -7,7 +7,7 @@ because one location may have several addresses.
 import re
 from dataclasses import dataclass
 
-from audioloom_manifest import FOLDERS
+from audioloom_manifest.layout import FOLDERS
 from audioloom_storage import (
     Location,
     NotFound,

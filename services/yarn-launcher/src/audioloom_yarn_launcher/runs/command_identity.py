@@ -9,7 +9,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from audioloom_stage import MASK, NameTaken, redact_words
+from audioloom_stage.errors import NameTaken
+from audioloom_stage.redaction import MASK, redact_words
 
 from audioloom_yarn_launcher.rendezvous.roles import TENSORBOARD, Group
 from audioloom_yarn_launcher.runs.attempts import Attempt

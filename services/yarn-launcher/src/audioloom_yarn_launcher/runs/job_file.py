@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from audioloom_stage import BadConfiguration, InputMissing, Usage
+from audioloom_stage.errors import BadConfiguration, InputMissing, Usage
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes

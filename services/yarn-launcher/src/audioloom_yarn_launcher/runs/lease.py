@@ -3,7 +3,8 @@
 import time
 
 import structlog
-from audioloom_stage import TryAgain, redact_words
+from audioloom_stage.errors import TryAgain
+from audioloom_stage.redaction import redact_words
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
-from audioloom_stage import TryAgain
+from audioloom_stage.errors import TryAgain
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts

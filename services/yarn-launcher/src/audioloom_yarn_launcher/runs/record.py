@@ -4,8 +4,8 @@ import json
 import re
 from typing import Annotated, TypeVar
 
-from audioloom_manifest import read_manifest
-from audioloom_stage import redact_values
+from audioloom_manifest.reader import read_manifest
+from audioloom_stage.redaction import redact_values
 from audioloom_storage import Entry, Location, NotFound, TooLarge, list_folder, read_bytes
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json

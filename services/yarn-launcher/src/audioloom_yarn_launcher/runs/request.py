@@ -6,8 +6,9 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from audioloom_manifest import FOLDERS
-from audioloom_stage import Usage, redact_words
+from audioloom_manifest.layout import FOLDERS
+from audioloom_stage.errors import Usage
+from audioloom_stage.redaction import redact_words
 from audioloom_storage import locate
 
 from audioloom_yarn_launcher.rendezvous.limits import Limits

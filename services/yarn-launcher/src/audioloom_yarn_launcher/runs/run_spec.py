@@ -2,8 +2,8 @@
 
 import uuid
 
-from audioloom_manifest import MANIFEST_NAME
-from audioloom_stage import redact_words
+from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_stage.redaction import redact_words
 from audioloom_storage import Location, exists, locate
 from pydantic import BaseModel, Field
 

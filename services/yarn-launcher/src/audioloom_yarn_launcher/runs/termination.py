@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
-from audioloom_stage import StageError, exit_code
+from audioloom_stage.errors import StageError
+from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import ResourceManagerDown

@@ -7,7 +7,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 
-from audioloom_stage import redact_words
+from audioloom_stage.redaction import redact_words
 
 VARIABLE = "AUDIOLOOM_RUN_SECRETS"
 """For workers: what the masked words are, by their place in the command, as JSON in base64.

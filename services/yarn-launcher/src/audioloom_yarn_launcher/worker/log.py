@@ -16,7 +16,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from audioloom_stage import safe_text
+from audioloom_stage.escapes import safe_text
 from audioloom_storage import Location, StorageError, create, list_folder, make_folder
 
 from audioloom_yarn_launcher.runs.layout import appends

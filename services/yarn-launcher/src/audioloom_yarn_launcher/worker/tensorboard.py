@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from audioloom_stage import safe_text
+from audioloom_stage.escapes import safe_text
 from audioloom_storage import Entry, Location, NotFound, StorageError, open_read, walk
 
 from audioloom_yarn_launcher.errors import StoreLost

@@ -11,7 +11,7 @@ from pathlib import Path
 from audioloom_hadoop import configuration
 from audioloom_hadoop.configuration import Hadoop, NotConfigured, unreachable
 from audioloom_hadoop.rest import ANSWER_WITHIN_S
-from audioloom_stage import ServiceDown
+from audioloom_stage.errors import ServiceDown
 from audioloom_storage import Unavailable, exists, locate
 
 from audioloom_yarn_launcher.errors import NoCluster, ResourceManagerDown

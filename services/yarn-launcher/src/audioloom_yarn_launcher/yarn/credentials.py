@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from audioloom_stage import Usage
+from audioloom_stage.errors import Usage
 
 VALID = timedelta(days=365)
 BACKDATED = timedelta(days=1)

@@ -3,7 +3,7 @@
 import re
 
 from audioloom_hadoop.diagnostics import Cause, brief, diagnose
-from audioloom_stage import (
+from audioloom_stage.errors import (
     BadConfiguration,
     BadData,
     InputMissing,
@@ -12,8 +12,8 @@ from audioloom_stage import (
     OutcomeUnknown,
     ServiceDown,
     StageError,
-    exit_code,
 )
+from audioloom_stage.exit_codes import exit_code
 
 from audioloom_yarn_launcher.errors import (
     ApplicationEnded,

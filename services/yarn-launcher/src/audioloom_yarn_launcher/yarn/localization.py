@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
-from audioloom_stage import InputMissing, Usage
+from audioloom_stage.errors import InputMissing, Usage
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.yarn.application_spec import archive_suffix

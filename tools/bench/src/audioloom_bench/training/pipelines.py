@@ -87,7 +87,7 @@ class Epochs:
         window: int = WINDOW,
         needed: int | None = None,
     ) -> None:
-        from audioloom_manifest import read_manifest  # noqa: PLC0415
+        from audioloom_manifest.reader import read_manifest  # noqa: PLC0415
         from audioloom_trainer.input.batches import Replicas, needed_shards  # noqa: PLC0415
         from audioloom_trainer.input.sampler import Shuffle  # noqa: PLC0415
         from audioloom_trainer.input.staging import Staging  # noqa: PLC0415

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from audioloom_manifest import read_manifest
+from audioloom_manifest.reader import read_manifest
 from audioloom_mini_cluster.client import running
 from audioloom_storage import locate
 from audioloom_trainer.shards.shard_set import open_shards

@@ -7,7 +7,7 @@ that contains a password is refused.
 import re
 from dataclasses import dataclass
 
-from audioloom_stage import redact
+from audioloom_stage.redaction import redact
 from audioloom_stage.settings import Secret
 from audioloom_storage import locate, read_bytes
 

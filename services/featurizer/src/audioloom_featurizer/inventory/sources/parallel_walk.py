@@ -17,7 +17,7 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.parquet as pq
 from audioloom_manifest.parquet import table_writer
-from audioloom_stage import Progress
+from audioloom_stage.progress_bar import Progress
 from audioloom_storage import (
     Entry,
     Location,
