@@ -7,14 +7,15 @@ from typing import Any
 from audioloom_runs.tables import table
 from audioloom_stage.escapes import safe_text
 from audioloom_storage import Location
+from rich.filesize import pick_unit_and_suffix
 
 from audioloom_yarn_launcher.monitoring.run_status import WorkerStatus
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_STEP, _ROUND = 1024, 100
+_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"]
+_ROUND = 100
 _ALWAYS = ("rank", "state", "host", "attempts", "step", "loss", "log")
 _SPARE = ("pid", "log", "attempts", "exit", "gpu", "role", "host")
 """The first columns to leave out on a narrow terminal."""
@@ -73,11 +74,9 @@ def report_arrivals(folder: Location, number: int) -> None:
 
 def size_text(size: float) -> str:
     """Write a number of bytes with a unit, such as `12.1 GiB`."""
-    for unit in _UNITS:
-        if size < _STEP or unit == _UNITS[-1]:
-            break
-        size /= _STEP
-    return f"{size:.0f} {unit}" if size >= _ROUND or unit == "B" else f"{size:.1f} {unit}"
+    unit, suffix = pick_unit_and_suffix(int(size), _UNITS, 1024)
+    value = size / unit
+    return f"{value:.0f} {suffix}" if value >= _ROUND or unit == 1 else f"{value:.1f} {suffix}"
 
 
 def _row(each: Arrival) -> tuple[str, ...]:
