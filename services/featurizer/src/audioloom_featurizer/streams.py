@@ -140,10 +140,8 @@ def merge_join(
         at = pc.index_in(piece.column(key), value_set=theirs.rows.column(key))
         partners = theirs.rows.take(at)
         passed = theirs.upto(bound)
-        if ours.rows.num_rows and ours.key_at(0) == bound:
-            passed -= (
-                passed > 0 and theirs.key_at(passed - 1) == bound
-            )  # the next left batch may start with this key
+        if passed and ours.rows.num_rows and ours.key_at(0) == bound == theirs.key_at(passed - 1):
+            passed -= 1  # the next left batch starts with this key
         others = theirs.take(passed)
         keys = pa.concat_arrays([before, piece.column(key)])
         unmatched = others.filter(pc.invert(pc.is_in(others.column(key), value_set=keys)))

@@ -43,9 +43,9 @@ def extract_in_spark(
 ) -> Iterator[Any]:
     """Process each unit in a Spark task; yield the results as the tasks finish.
 
-    Closing the iterator cancels the running tasks and ends the session.
-    On a cluster, the blocks of the recordings below *source* decide on which node a unit runs, and
-    *counts* receives the number of units that ran there. See `run_supervised` for the task.
+    Closing the iterator cancels the running tasks and ends the session. On a cluster, the blocks of
+    the recordings below *source* decide on which node a unit runs, and *counts* receives the number
+    of units that ran there. See `run_supervised` for the task.
     """
     limits = limits_for_yarn(limits, settings)
     locality = Locality()

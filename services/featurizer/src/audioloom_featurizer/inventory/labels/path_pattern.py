@@ -80,8 +80,10 @@ def count_unlabelled(
     """Count the rows without label and target, and drop them if *drop*."""
     for batch in batches:
         nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
-        for what in ("unlabelled", "dropped")[: 1 + drop]:
-            tally.add(what, batch.column("path").filter(nameless))
+        paths = batch.column("path").filter(nameless)
+        tally.add("unlabelled", paths)
+        if drop:
+            tally.add("dropped", paths)
         yield batch.filter(pc.invert(nameless)) if drop else batch
 
 
