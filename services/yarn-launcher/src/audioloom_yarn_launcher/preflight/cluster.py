@@ -29,7 +29,6 @@ GPU = "yarn.io/gpu"
 NO_PAGE = "no page of the ResourceManager answers (with Kerberos they need a ticket)"
 _UNLIMITED = 1 << 31
 _MENDED = {2: (2, 10, 2), 3: (3, 2, 3)}
-_MENDED_LATER = {(3, 3): (3, 3, 2)}
 _ASK = "Ask who runs the cluster."
 HOUR_MS = 3_600_000
 LIFETIME = "dfs.namenode.delegation.token.max-lifetime"
@@ -189,7 +188,7 @@ def check_version(info: Mapping[str, Any] | None) -> CheckResult:
     if match is None:
         return cannot_tell("Hadoop", NO_PAGE)
     major, minor, patch = (int(each) for each in match.groups())
-    mended = _MENDED_LATER.get((major, minor), _MENDED.get(major, (0, 0, 0)))
+    mended = (3, 3, 2) if (major, minor) == (3, 3) else _MENDED.get(major, (0, 0, 0))
     if (major, minor, patch) < mended:
         text = f"{told}: a user of its YARN may become root on its nodes (CVE-2021-33036)"
         return warning(
@@ -202,7 +201,7 @@ def check_nodes(answer: Mapping[str, Any] | None) -> CheckResult:
     """Count the nodes that work, and name the others with the reason."""
     if answer is None:
         return cannot_tell("nodes", NO_PAGE)
-    found = (answer.get("nodes") or {}).get("node") or []
+    found = rest.rows((answer.get("nodes") or {}).get("node"))
     good = [each for each in found if each.get("state") == "RUNNING"]
     bad = [each for each in found if each.get("state") in ("UNHEALTHY", "LOST")]
     if not good:
@@ -217,7 +216,7 @@ def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
     """Check the GPUs that nodes offer."""
     if answer is None:
         return cannot_tell("GPUs", NO_PAGE)
-    found = (answer.get("nodes") or {}).get("node") or []
+    found = rest.rows((answer.get("nodes") or {}).get("node"))
     offered = [_resources(each.get("totalResource")) for each in found]
     most = max((each.gpus for each in offered if each is not None), default=0)
     if asked > most:
@@ -226,17 +225,12 @@ def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
 
 
 def _find_queue(scheduler: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
-    info = ((scheduler or {}).get("scheduler") or {}).get("schedulerInfo") or {}
-    return next(
-        (each for each in _queues(info) if name in (each.get("queueName"), each.get("queuePath"))),
-        None,
-    )
-
-
-def _queues(below: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for each in (below.get("queues") or {}).get("queue") or []:
-        yield each
-        yield from _queues(each)
+    queues = [((scheduler or {}).get("scheduler") or {}).get("schedulerInfo") or {}]
+    for queue in queues:  # the loop appends to it
+        if name in (queue.get("queueName"), queue.get("queuePath")):
+            return queue
+        queues += rest.rows((queue.get("queues") or {}).get("queue"))
+    return None
 
 
 def _resources(told: Any) -> Resources | None:
