@@ -36,10 +36,9 @@ def configuration(hadoop: Hadoop) -> CheckResult:
 
 def java() -> CheckResult:
     """Check this machine's Java."""
-    check_programs()
-    home = os.environ.get("JAVA_HOME")
-    program = str(Path(home, "bin/java")) if home else "java"
-    done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [check_programs(), "-version"], capture_output=True, text=True, check=False
+    )
     return check_java(done.stderr + done.stdout)
 
 

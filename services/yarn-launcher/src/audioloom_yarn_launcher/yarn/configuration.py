@@ -49,8 +49,8 @@ def check_reachable(hadoop: Hadoop) -> None:
         )
 
 
-def check_programs() -> None:
-    """Check that skein's programs are installed: Java, and `yarn`, which knows Hadoop's class path.
+def check_programs() -> str:
+    """Return the Java that skein starts, beside `yarn`, which knows Hadoop's class path.
 
     Raises:
         NoCluster: one is missing.
@@ -72,6 +72,7 @@ def check_programs() -> None:
             found="none",
             hint="Put Hadoop's bin folder on the PATH.",
         )
+    return java
 
 
 def check_default_system(hadoop: Hadoop) -> None:
