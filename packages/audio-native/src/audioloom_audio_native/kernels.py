@@ -62,11 +62,7 @@ class NativeKernels:
     block: Final = 1  # frames whose last digits depend on each other: none
 
     def __init__(
-        self,
-        filters: NDArray[np.float32],
-        n_mfcc: int,
-        *,
-        level: int | None = None,
+        self, filters: NDArray[np.float32], n_mfcc: int, *, level: int | None = None
     ) -> None:
         bands, bins = filters.shape
         if bins != _BINS or not 0 < bands <= MOST_BANDS:

@@ -140,10 +140,8 @@ def extract(source: Source, settings: MfccSettings | None = None, *, name: str =
     extraction ends, and is not closed. A refusal can come after some windows (NaN in minute 50):
     the caller decides whether to keep these windows.
 
-    Args:
-        source: The recording's bytes; see `Source`. Wrap it in a `DigestingReader` for a checksum.
-        settings: The settings; `MfccSettings()` by default.
-        name: The name for errors; its extension is compared with the content.
+    For a checksum, wrap the source in a `DigestingReader`. The *name* is for errors; its extension
+    is compared with the content.
 
     Raises:
         RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; raised here or during the

@@ -50,8 +50,11 @@ class Location:
             raise UnsupportedScheme(
                 f"{self.scheme}:// is no storage known here", expected=f"a path, or one of {known}"
             )
-        if self.authority:
-            _check_authority(self.scheme, self.authority)
+        if self.authority and (self.scheme == "file" or not _AUTHORITY.fullmatch(self.authority)):
+            # The authority is not repeated: the text before an "@" may be a password.
+            form = "/path" if self.scheme == "file" else "host:port/path without a user"
+            found = f"this {self.scheme}:// URI names its host in a way not known"
+            raise UnsafePath(found, expected=f"{self.scheme}://{form}")
         _check_path(self.scheme, self.path)
 
     @property
@@ -163,13 +166,6 @@ def _local(text: str) -> Location:
         after = len(parts) - parts[::-1].index("..")
         absolute = "/".join([os.path.realpath("/".join(parts[:after])), *parts[after:]])
     return Location("file", "", os.path.normpath("/" + absolute.lstrip("/")))
-
-
-def _check_authority(scheme: str, authority: str) -> None:
-    if scheme == "file" or not _AUTHORITY.fullmatch(authority):
-        # The authority is not repeated in the error: the text before an "@" may be a password.
-        form = "file:///path" if scheme == "file" else f"{scheme}://host:port/path without a user"
-        raise UnsafePath(f"this {scheme}:// URI names its host in a way not known", expected=form)
 
 
 def _check_path(scheme: str, path: str) -> None:

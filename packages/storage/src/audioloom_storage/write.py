@@ -3,7 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.errors import NotFound, UnknownOutcome, UnsafePath, gone, taken
@@ -38,7 +38,7 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
     raw = _start(location, private=private)
     file = io.BufferedWriter(raw, _BUFFER_BYTES)
     try:
-        yield cast("BinaryIO", file)
+        yield file
         file.close()
         raw.commit()
     except UnknownOutcome:

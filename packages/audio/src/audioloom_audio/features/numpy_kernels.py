@@ -55,11 +55,7 @@ class NumpyKernels:
         self._wide_frames = np.empty((BLOCK, n_fft), np.float64)
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
-        """Write the powers of the first frames of *samples* to *mel* ``(frames, n_mels)``.
-
-        Frames are computed in whole blocks, so a frame is always computed with the same neighbours,
-        whatever the number of frames.
-        """
+        """Write the powers of the first frames of *samples* to *mel*, in whole blocks."""
         frames = self._frames_of(samples)
         for start in range(0, len(mel), BLOCK):
             stop = min(start + BLOCK, len(frames))
@@ -69,10 +65,7 @@ class NumpyKernels:
             self._to_mel(spectrum, mel[start:stop])
 
     def powers_again(
-        self,
-        samples: NDArray[np.float32],
-        numbers: NDArray[np.intp],
-        mel: NDArray[np.float32],
+        self, samples: NDArray[np.float32], numbers: NDArray[np.intp], mel: NDArray[np.float32]
     ) -> None:
         """Compute the rows *numbers* of *mel* again, from a float64 transform."""
         frames = self._frames_of(samples)

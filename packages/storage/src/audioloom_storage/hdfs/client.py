@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import TypeVar
 
 import hdfs_native
 
@@ -21,8 +20,8 @@ from audioloom_storage.hdfs.fork_safety import cut_off, watched
 from audioloom_storage.location import Location
 from audioloom_storage.remote import retry as remote
 from audioloom_storage.remote.delegation_tokens import name_with_token
+from audioloom_storage.remote.retry import T
 
-T = TypeVar("T")
 Ask = Callable[[hdfs_native.Client], T]
 
 CONNECT_SECONDS = 10.0

@@ -11,7 +11,7 @@ import os
 import stat as kinds
 from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
@@ -54,9 +54,7 @@ class _Local:
             descriptor = os.open(location.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         kind = os.fstat(descriptor).st_mode
         if kinds.S_ISREG(kind):
-            return cast(
-                "BinaryIO", io.BufferedReader(_ReadFile(descriptor, location), _READ_BUFFER_BYTES)
-            )
+            return io.BufferedReader(_ReadFile(descriptor, location), _READ_BUFFER_BYTES)
         os.close(descriptor)
         if kinds.S_ISDIR(kind):
             raise IsAFolder("a folder lies there", where=location, expected="a file")

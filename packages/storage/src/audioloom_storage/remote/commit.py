@@ -29,8 +29,8 @@ def commit(
     file is renamed once, by whichever request comes first, and the others find nothing to rename.
 
     Args:
-        temporary: the unfinished file, closed and complete.
-        target: its final name in the same folder.
+        temporary: the unfinished file, closed and complete, in the folder of the target.
+        target: its final name.
         size: bytes that were written. Another size means that a late request has replaced the
             unfinished file.
         rename: renames once, without replacing, and never into a folder. After an Outage the rename
@@ -64,8 +64,7 @@ def commit(
     try:
         retry.run(attempt)
     except NotFound as error:
-        if not _is_ours(before, target, stat, error):
-            raise gone(target) from error
+        _raise_unless_ours(before, target, stat, error)
     except (Outage, Busy) as error:
         if unanswered:
             raise _unknown(error, target) from error
@@ -76,16 +75,16 @@ def commit(
         raise
 
 
-def _is_ours(before: Entry, target: Location, stat: Stat, error: NotFound) -> bool:
+def _raise_unless_ours(before: Entry, target: Location, stat: Stat, error: NotFound) -> None:
     try:
         found = stat(target)
     except NotFound:
-        return False
+        raise gone(target) from error
     except StorageError as blind:
         raise _unknown(blind, target) from error
-    if (found.size, found.modified_ns, found.is_folder) == (before.size, before.modified_ns, False):
-        return True  # renaming keeps both
-    raise taken(found.location, is_folder=found.is_folder)
+    # Renaming keeps size and time.
+    if (found.size, found.modified_ns, found.is_folder) != (before.size, before.modified_ns, False):
+        raise taken(found.location, is_folder=found.is_folder)
 
 
 def _raise_taken(target: Location, stat: Stat, error: StorageError) -> None:

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from audioloom_storage.location import Location
 from audioloom_storage.remote.retry import Outage, Retry
@@ -32,7 +32,7 @@ def open_ranges(location: Location, size: int, open_range: OpenRange, retry: Ret
             StorageErrors only, and Outage where another try may help.
         retry: how long to try.
     """
-    return cast("BinaryIO", _File(_Ranges(location, size, open_range, retry)))
+    return _File(_Ranges(location, size, open_range, retry))
 
 
 class _File(io.BufferedReader):

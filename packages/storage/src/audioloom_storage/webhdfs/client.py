@@ -4,7 +4,7 @@ import getpass
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import hdfs  # type: ignore[import-untyped]
 import requests
@@ -13,9 +13,7 @@ from audioloom_storage.errors import NotConfigured, PermissionDenied, StorageErr
 from audioloom_storage.location import Location
 from audioloom_storage.remote import retry as remote
 from audioloom_storage.remote.errors import translated as translated_java
-from audioloom_storage.remote.retry import Outage
-
-T = TypeVar("T")
+from audioloom_storage.remote.retry import Outage, T
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
