@@ -73,8 +73,9 @@ def test_the_same_seed_is_the_same_schedule() -> None:
     assert len(traces[0]) > 20
 
 
-def _replace(temporary: Location, target: Location) -> None:
+def _replace(temporary: Location, target: Location) -> bool:
     Path(temporary.path).replace(target.path)
+    return True
 
 
 def _manifest_first() -> Callable[..., None]:
