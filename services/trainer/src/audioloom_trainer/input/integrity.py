@@ -1,15 +1,13 @@
-"""Checks of shard files: presence and size before reading, content early in the run."""
+"""Check presence and size of shard files before any is read."""
 
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable
 from contextlib import suppress
-from threading import Event
 
 from audioloom_manifest.late_files import Patience
 from audioloom_storage import Location, NotFound, list_folder, stat
 
-from audioloom_trainer.input.cache import check_size, verify_in_place
-from audioloom_trainer.shards.shard_set import FileRef, ShardSet
+from audioloom_trainer.input.cache import check_size
+from audioloom_trainer.shards.shard_set import ShardSet
 
 
 def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
@@ -30,16 +28,3 @@ def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
     Patience().wait_for(file.location for file in other)
     for file in other:
         check_size(file, stat(file.location).size)
-
-
-def verify_early(files: Sequence[FileRef], ended: Event, verified: "Future[None]") -> None:
-    """Verify files until one is wrong, which *verified* raises then, or until *ended* is set."""
-    try:
-        for file in files:
-            if ended.is_set():
-                break
-            verify_in_place(file)
-    except Exception as error:  # noqa: BLE001  (`verified` raises it)
-        verified.set_exception(error)
-    else:
-        verified.set_result(None)

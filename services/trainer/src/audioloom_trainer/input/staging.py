@@ -20,7 +20,6 @@ from typing import Self
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.cache import Cache, verified_copy, verify_in_place
 from audioloom_trainer.input.disk_space import fill
-from audioloom_trainer.input.integrity import verify_early
 from audioloom_trainer.input.record_reader import LocalShard, open_local
 from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
 
@@ -77,10 +76,10 @@ class Staging:
         self._turn_of_fetch = 0
         self.early: Future[None] = Future()
         """The verification of the files that are needed late."""
-        run_early = partial(verify_early, early, self._ended, self.early)
+        verify_early = partial(self._verify_early, early)
         self._threads = [
             threading.Thread(target=target, name=name, daemon=True)
-            for name, target in (("staging", self._run), ("early check", run_early))
+            for name, target in (("staging", self._run), ("early check", verify_early))
         ]
 
     def __enter__(self) -> Self:
@@ -167,6 +166,17 @@ class Staging:
                 parsed = self.shard_set.parse_index(shard, index.read_bytes())
                 self._held[key] = open_local(data, parsed, numbers=self.shard_set.classes is None)
             return self._held[key]
+
+    def _verify_early(self, files: Sequence[FileRef]) -> None:
+        try:
+            for file in files:
+                if self._ended.is_set():
+                    break
+                verify_in_place(file)
+        except Exception as error:  # noqa: BLE001  (`hold` raises it)
+            self.early.set_exception(error)
+        else:
+            self.early.set_result(None)
 
     def _run(self) -> None:
         try:

@@ -204,9 +204,7 @@ def _pair(
 
 def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> FileRef:
     where, compression = opened.folder / entry.path, opened.manifest.recipe.compression
-    if compression == "none" or entry.role != "shard":
-        return FileRef(where, entry.bytes, entry.sha256)
-    if entry.uncompressed is None:
+    if entry.role == "shard" and compression != "none" and entry.uncompressed is None:
         expected = f"what {entry.path} unpacks to, in its list of files"
         raise _mismatch(opened, expected, "nothing")
     return FileRef(where, entry.bytes, entry.sha256, compression, entry.uncompressed)

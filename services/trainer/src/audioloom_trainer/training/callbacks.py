@@ -122,28 +122,22 @@ class Callbacks:
                     found=f"{type(callback).__name__} with monitor={monitor!r}",
                 )
             callback.set_model(model)
-            callback.on_train_begin()
+        self.call("on_train_begin")
 
-    def epoch_begins(self, epoch: int) -> None:
-        """Call the callbacks at the start of an epoch, counted from 0."""
+    def call(self, hook: str, *arguments: Any) -> None:
+        """Call one of Keras's hooks of every callback."""
         for callback in self.each:
-            callback.on_epoch_begin(epoch)
+            getattr(callback, hook)(*arguments)
 
     def epoch_ended(self, epoch: int, entry: dict[str, float]) -> bool:
         """Call the callbacks at the end of an epoch; True if a callback ends the training.
 
         Values that they add to the loss and metrics in *entry* stay, as in Keras's history.
         """
-        for callback in self.each:
-            callback.on_epoch_end(epoch, entry)
+        self.call("on_epoch_end", epoch, entry)
         for name, value in list(entry.items()):
             entry[name] = float(value)
         return any(bool(callback.model.stop_training) for callback in self.each)
-
-    def end(self) -> None:
-        """Call the callbacks at the end of the training."""
-        for callback in self.each:
-            callback.on_train_end()
 
     def state(self) -> list[dict[str, Any]]:
         """Return each callback's state as JSON values; BadCallbacks if a user's own is not JSON."""

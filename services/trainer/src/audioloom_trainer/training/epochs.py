@@ -87,11 +87,11 @@ class Session:
         """
         while self.position.epoch < self._settings.epochs and not self.position.stopped:
             if self.position.step == 0:
-                self.callbacks.epoch_begins(self.position.epoch)
+                self.callbacks.call("on_epoch_begin", self.position.epoch)
             self._run_epoch()
             self._close_epoch(last=self.position.epoch + 1 == self._settings.epochs)
         self._model.optimizer.finalize_variable_values(self._model.trainable_variables)
-        self.callbacks.end()
+        self.callbacks.call("on_train_end")
         splits = self.scoring.shard_set.splits
         for name in sorted(splits.keys() - {"train"}):
             self.evaluated[name] = self.scoring.evaluate(splits[name])
