@@ -150,7 +150,7 @@ class BatchReader:
         return shares(self._split, self._replicas, batch=self._batch, step=step)
 
     def _gather(self, positions: NDArray[np.int64]) -> tuple[Features, Targets]:
-        """Return features and targets of positions that lie behind those before in their lanes."""
+        """Return features and targets of positions; no lane is ever read backwards."""
         shape, dtype = self._staging.shard_set.shape, self._staging.shard_set.dtype
         features = np.empty((len(positions), *shape), dtype=dtype)
         targets = np.empty(len(positions), dtype=self._staging.shard_set.target_dtype)
