@@ -90,15 +90,8 @@ def make_weight_digest(strategy: Any, model: keras.Model) -> Callable[[], list[t
             total = total * _STEP + _numbers(tf.convert_to_tensor(variable))
         return total
 
-    def everywhere() -> Any:
-        return tf.stack(strategy.experimental_local_results(strategy.run(digest)))
-
-    run = tf.function(everywhere)
-
-    def ask() -> list[tuple[int, int]]:
-        return [(int(one), int(other)) for one, other in run().numpy()]
-
-    return ask
+    run = tf.function(lambda: tf.stack(strategy.experimental_local_results(strategy.run(digest))))
+    return lambda: [(int(one), int(other)) for one, other in run().numpy()]
 
 
 def _numbers(value: Any) -> Any:
