@@ -43,9 +43,9 @@ from audioloom_storage import (
     create,
     is_temporary,
     locate,
-    new_file,
     walk,
 )
+from audioloom_storage.backend import staged_sink
 from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage_testing import Ended, MemoryStore, Schedule
 
@@ -204,7 +204,7 @@ class Simulation:
         def temporary(target: Location) -> Location:
             return temporary_beside(target, f"{next(tokens):016x}")
 
-        with patch.object(new_file, "temporary_beside", temporary):
+        with patch.object(staged_sink, "temporary_beside", temporary):
             if self.folder is not None:
                 yield
             else:

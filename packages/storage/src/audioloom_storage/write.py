@@ -129,10 +129,10 @@ def _start(location: Location, *, private: bool) -> NewFile:
     backend = backend_of(location)
     step(Step.CREATE, location)
     try:
-        return NewFile(backend, location, private=private)
+        return NewFile(backend.create(location, private=private), location)
     except NotFound:
         make_folder(location.parent)
     try:
-        return NewFile(backend, location, private=private)
+        return NewFile(backend.create(location, private=private), location)
     except NotFound as error:  # its folder was removed again
         raise gone(location) from error

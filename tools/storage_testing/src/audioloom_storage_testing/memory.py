@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal, Self, TypeVar
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
+from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import (
     IsAFolder,
     NotAFolder,
@@ -40,7 +41,7 @@ class _File:
     data: bytearray = field(default_factory=bytearray)
 
 
-class MemoryStore:
+class MemoryStore(StagedBackend):
     """Files and folders of this process alone.
 
     Args:

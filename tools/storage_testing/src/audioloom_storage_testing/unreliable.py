@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar, cast
 
 from audioloom_storage.backend.protocol import Backend, Entry, Holder, Writer
+from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.backend.temporary import finished_path
 from audioloom_storage.errors import NoSpace, Unavailable, UnknownOutcome
 from audioloom_storage.location import Location
@@ -137,11 +138,11 @@ class UnreliableStore:
         return fault
 
 
-class _Unreliable:
+class _Unreliable(StagedBackend):
     """What `Backend` asks for, with faults."""
 
     def __init__(self, backend: Backend, store: UnreliableStore) -> None:
-        self._backend = backend
+        self._backend = cast("StagedBackend", backend)  # each storage there is renames
         self._store = store
 
     def stat(self, location: Location) -> Entry:

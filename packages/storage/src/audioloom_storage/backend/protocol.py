@@ -56,6 +56,21 @@ class Writer(Protocol):
         """Close without a promise. Must not raise, and may be called at any time."""
 
 
+class Sink(Writer, Protocol):
+    """A new file, which appears when it is committed.
+
+    Abandoning removes the bytes written, as far as possible, with a step before the removal. A sink
+    is never abandoned after an unknown outcome: the file that lies there may be the only copy.
+    """
+
+    def commit(self) -> None:
+        """Let the finished file appear atomically. Raise AlreadyExists rather than replace.
+
+        When it returns, the name survives a power cut. Raises UnknownOutcome where the storage
+        cannot tell whether the name is taken by this very file.
+        """
+
+
 class Backend(Protocol):
     """The interface of a storage. It raises a `StorageError` for whatever the storage refuses."""
 
@@ -77,18 +92,10 @@ class Backend(Protocol):
     def open_read(self, location: Location) -> BinaryIO:
         """Open a file for reading, seekable and buffered; its failures are StorageErrors."""
 
-    def start(self, temporary: Location, *, private: bool) -> Writer:
-        """Open a file at a free name. Raise AlreadyExists, or NotFound where its folder is missing.
+    def create(self, location: Location, *, private: bool) -> Sink:
+        """Start a new file. Raise NotFound where its folder is missing.
 
         A private file is never there without its permissions (0600), finished or not.
-        """
-
-    def commit(self, temporary: Location, target: Location, size: int) -> None:
-        """Rename a finished file of that many bytes. Raise AlreadyExists rather than replace.
-
-        The file appears atomically; when this returns, its name survives a power cut. Raises
-        UnknownOutcome where the storage cannot tell whether the name is taken by this very file,
-        which may then be the only copy.
         """
 
     def make_folder(self, location: Location, *, private: bool) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
+from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder
 from audioloom_storage.local.commit import commit, keep_names
 from audioloom_storage.local.errors import translated, translating
@@ -29,7 +30,7 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)  # POSIX allows either number
 _LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
-class _Local:
+class _Local(StagedBackend):
     def stat(self, location: Location) -> Entry:
         with translating(location, looking=True):
             found = os.lstat(location.path)

@@ -7,6 +7,7 @@ from typing import Generic
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Entry, Holder
+from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotFound
 from audioloom_storage.location import Location
 from audioloom_storage.remote.commit import commit
@@ -36,7 +37,7 @@ class Status:
         return Entry(location, self.size, self.modified_ns, self.is_folder, mode=self.mode)
 
 
-class HadoopBackend(ABC, Generic[Client]):
+class HadoopBackend(StagedBackend, ABC, Generic[Client]):
     """A `Backend` without the requests that each client makes in its own way.
 
     No link can lie *within* a folder of HDFS, and a path is a folder's identity.

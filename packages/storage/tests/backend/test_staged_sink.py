@@ -13,7 +13,7 @@ from audioloom_storage import (
     is_temporary,
     locate,
 )
-from audioloom_storage.backend.protocol import Backend
+from audioloom_storage.backend.staged_sink import StagedBackend, StagedSink
 from audioloom_storage.new_file import NewFile
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 
@@ -60,7 +60,7 @@ class Storage:
         self.call("remove")
 
     def file(self) -> NewFile:
-        return NewFile(cast("Backend", self), TARGET, private=False)
+        return NewFile(StagedSink(cast("StagedBackend", self), TARGET, private=False), TARGET)
 
 
 def write_all(file: NewFile) -> None:
