@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from audioloom_environment.archive import pack
 from audioloom_environment.contents import describe
-from audioloom_environment.errors import ChangedWhilePacking
+from audioloom_stage.errors import TryAgain
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
 from conftest import install, make_prefix, site_packages
@@ -81,7 +81,7 @@ def test_a_changed_file_is_noticed(prefix: Path) -> None:
     """What is packed is compared with what the digest was taken of."""
     described = describe(prefix)
     (site_packages(prefix) / "greeting" / "data.txt").write_text("DATA\n")
-    with pytest.raises(ChangedWhilePacking, match=r"data\.txt"):
+    with pytest.raises(TryAgain, match=r"data\.txt"):
         pack(described, io.BytesIO())
 
 
@@ -89,7 +89,7 @@ def test_a_vanished_file_is_noticed(prefix: Path) -> None:
     """As is one that is gone."""
     described = describe(prefix)
     (site_packages(prefix) / "greeting" / "data.txt").unlink()
-    with pytest.raises(ChangedWhilePacking, match=r"data\.txt"):
+    with pytest.raises(TryAgain, match=r"data\.txt"):
         pack(described, io.BytesIO())
 
 

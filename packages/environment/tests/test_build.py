@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 from audioloom_environment.build import BuildInputs, build_inputs
-from audioloom_environment.errors import CannotBuild, IngredientMissing
+from audioloom_stage.errors import BadConfiguration, InputMissing
 
 
 def of(folder: Path, python: str = "3.11", **given: Any) -> BuildInputs:
@@ -12,20 +12,20 @@ def of(folder: Path, python: str = "3.11", **given: Any) -> BuildInputs:
 
 def test_nothing_is_nothing_to_build_from(tmp_path: Path) -> None:
     """What would do is named."""
-    with pytest.raises(CannotBuild, match="--requirements"):
+    with pytest.raises(BadConfiguration, match="--requirements"):
         of(tmp_path)
 
 
 @pytest.mark.parametrize("package", ["numpy", "numpy>=2", "numpy==2.*", "git+ssh://x"])
 def test_a_package_that_is_not_pinned_is_refused(package: str, tmp_path: Path) -> None:
     """The name of the archive would say something else tomorrow."""
-    with pytest.raises(CannotBuild, match="tomorrow"):
+    with pytest.raises(BadConfiguration, match="tomorrow"):
         of(tmp_path, packages=(package,))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Before anything is built."""
-    with pytest.raises(IngredientMissing, match="locked"):
+    with pytest.raises(InputMissing, match="locked"):
         of(tmp_path, requirements=str(tmp_path / "locked.txt"))
 
 

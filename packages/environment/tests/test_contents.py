@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_environment.contents import describe
-from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
+from audioloom_stage.errors import BadConfiguration
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
 from conftest import install, site_packages
@@ -25,14 +25,14 @@ def paths(prefix: Path, **more: object) -> set[str]:
 
 def test_a_folder_without_python_is_refused(tmp_path: Path) -> None:
     """What is no environment is refused, naming it."""
-    with pytest.raises(NotAnEnvironment, match=str(tmp_path)):
+    with pytest.raises(BadConfiguration, match=str(tmp_path)):
         describe(tmp_path)
 
 
 def test_a_conda_environment_is_refused(prefix: Path) -> None:
     """Conda's are packed by conda-pack, which the message says."""
     (prefix / "conda-meta").mkdir()
-    with pytest.raises(NotAnEnvironment, match="conda-pack"):
+    with pytest.raises(BadConfiguration, match="conda-pack"):
         describe(prefix)
 
 
@@ -40,7 +40,7 @@ def test_an_environment_that_shares_is_refused(prefix: Path) -> None:
     """System packages would be missing elsewhere."""
     with (prefix / "pyvenv.cfg").open("a") as file:
         file.write("include-system-site-packages = true\n")
-    with pytest.raises(NotRelocatable, match="include-system-site-packages"):
+    with pytest.raises(BadConfiguration, match="include-system-site-packages"):
         describe(prefix)
 
 
@@ -48,14 +48,14 @@ def test_an_environment_that_shares_is_refused(prefix: Path) -> None:
 def test_an_editable_install_by_code_is_refused_by_name(prefix: Path, name: str) -> None:
     """What finds its modules by code of its own cannot be copied."""
     install(prefix, "odd", {name: "import __editable___odd_finder\n"}, direct_url=EDITABLE)
-    with pytest.raises(NotRelocatable, match=r"odd 1\.0 is installed by reference"):
+    with pytest.raises(BadConfiguration, match=r"odd 1\.0 is installed by reference"):
         describe(prefix)
 
 
 def test_an_editable_install_without_a_folder_is_refused_by_name(prefix: Path) -> None:
     """A reference that leads nowhere would be a missing module on the node."""
     install(prefix, "odd", {"odd.pth": "/nowhere/at/all\n"}, direct_url=EDITABLE)
-    with pytest.raises(NotRelocatable, match=r"odd 1\.0 is installed by reference"):
+    with pytest.raises(BadConfiguration, match=r"odd 1\.0 is installed by reference"):
         describe(prefix)
 
 

@@ -13,8 +13,8 @@ import pytest
 import structlog
 from audioloom_environment import upload
 from audioloom_environment.contents import Environment, describe
-from audioloom_environment.errors import NotAnEnvironment
 from audioloom_environment.upload import own_place, put_archive, put_own, ship
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import PermissionDenied, is_temporary, list_folder, locate, read_bytes, stat
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 
@@ -40,7 +40,7 @@ def small(prefix: Path) -> Environment:
 
 def test_nothing_appears_for_what_cannot_be_packed(tmp_path: Path) -> None:
     """A refusal leaves no folder behind."""
-    with pytest.raises(NotAnEnvironment):
+    with pytest.raises(BadConfiguration, match="No Python runs there"):
         ship(tmp_path / "none", locate(tmp_path / "ships"))
     assert not (tmp_path / "ships").exists()
 

@@ -9,9 +9,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_spark.jars import ship_jars
-from audioloom_stage.errors import BadConfiguration
+from audioloom_stage.errors import BadConfiguration, TryAgain
 from audioloom_storage import is_temporary, list_folder, locate
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 
@@ -82,7 +81,7 @@ def test_a_jar_that_is_not_what_was_installed_is_not_shipped(tmp_path: Path) -> 
     """The name would be that of other bytes."""
     spark = vouched(tmp_path / "site", "2")
     os.utime(spark / "jars" / "x.jar", (0, 0))
-    with pytest.raises(ChangedWhilePacking, match=r"x\.jar"):
+    with pytest.raises(TryAgain, match=r"x\.jar"):
         ship_jars(spark, locate(tmp_path / "ships"))
     assert [] == list(list_folder(locate(tmp_path / "ships")))
 

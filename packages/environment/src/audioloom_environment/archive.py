@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from audioloom_stage.errors import TryAgain
 from isal import igzip
 
 from audioloom_environment.bytecode import compiled
 from audioloom_environment.contents import Environment
-from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_environment.files import Member, sha256_of
 from audioloom_environment.relocation import relocate
 
@@ -28,8 +28,8 @@ def pack(environment: Environment, target: BinaryIO) -> None:
     """Write the archive (`.tar.gz`, files at the top: `bin/python`, `lib/…`) to an open file.
 
     Raises:
-        ChangedWhilePacking: a file is not what the digest says; what was written must not be used.
-        NotRelocatable, PackingFailed: the interpreter's libraries cannot be moved.
+        TryAgain: a file is not what the digest says; what was written must not be used.
+        BadConfiguration: the interpreter's libraries cannot be moved.
     """
     with (
         _patched(environment) as patched,
@@ -91,8 +91,8 @@ class _Hashing:
         return data
 
 
-def _changed(path: Path, found: str) -> ChangedWhilePacking:
-    return ChangedWhilePacking(
+def _changed(path: Path, found: str) -> TryAgain:
+    return TryAgain(
         "A file changed while the environment was packed, or after it was installed.",
         where=path,
         expected="what its distribution's RECORD says, or what it was a moment ago",

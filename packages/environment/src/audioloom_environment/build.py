@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
+from audioloom_stage.errors import BadConfiguration, InputMissing
 
 from audioloom_environment.contents import Environment, describe
-from audioloom_environment.errors import CannotBuild, IngredientMissing
 from audioloom_environment.files import sha256_of
 from audioloom_environment.programs import output_of
 
@@ -59,8 +59,8 @@ def build_inputs(
         packages: more of them: wheels, folders of projects, `name==version`.
 
     Raises:
-        IngredientMissing: a file or a folder is missing.
-        CannotBuild: a distribution is not pinned, or there are no ingredients.
+        InputMissing: a file or a folder is missing.
+        BadConfiguration: a distribution is not pinned, or there are no ingredients.
     """
     pins, wheelhouse = _existing(requirements), _existing(wheels)
     added = [_package(each) for each in packages]
@@ -68,7 +68,7 @@ def build_inputs(
     if (source := _existing(project)) is not None:
         pins, local = _locked(source, extras, folder)
     if pins is None and not added:
-        raise CannotBuild(
+        raise BadConfiguration(
             "there is nothing to build an environment from",
             expected="--requirements FILE, --project FOLDER or --with PACKAGE",
             found="none of them",
@@ -90,7 +90,7 @@ def build_environment(inputs: BuildInputs, folder: Path) -> Environment:
     """Build the environment in a folder, with the program `uv`.
 
     Raises:
-        CannotBuild: a step failed, or uv is not installed.
+        BadConfiguration: a step failed, or uv is not installed.
     """
     prefix = folder / "environment"
     log.info("building the environment", python=inputs.python)
@@ -111,7 +111,7 @@ def _existing(text: str | None) -> Path | None:
         return None
     path = Path(text).absolute()
     if not path.exists():
-        raise IngredientMissing("an ingredient of the environment is not there", where=path)
+        raise InputMissing("an ingredient of the environment is not there", where=path)
     return path
 
 
@@ -121,7 +121,7 @@ def _package(text: str) -> str:
         return str(path.absolute())
     if _PINNED.match(text):
         return text
-    raise CannotBuild(
+    raise BadConfiguration(
         "a package of --with could be another one tomorrow",
         expected="a wheel, the folder of a project, or name==version",
         found=text,
@@ -165,7 +165,6 @@ def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> tuple[Path,
 def _uv(*words: str) -> str:
     return output_of(
         ("uv", "--quiet", *words),
-        CannotBuild,
         "a step of the building failed",
         where=" ".join(("uv", *words[:2])),
         hint="" if shutil.which("uv") else "The program uv builds environments: pip install uv",

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from audioloom_environment.contents import Environment
-from audioloom_environment.errors import PackingFailed
 from audioloom_environment.programs import output_of
 
 _PART = 256
@@ -26,7 +25,7 @@ def compiled(environment: Environment) -> Iterator[dict[str, Path]]:
     """Yield the bytecode of an environment's modules: files by their path in the archive.
 
     Raises:
-        PackingFailed: its interpreter does not compile.
+        BadConfiguration: its interpreter does not compile.
     """
     modules = [
         (str(member.source), member.path, member.sha256)
@@ -42,7 +41,6 @@ def compiled(environment: Environment) -> Iterator[dict[str, Path]]:
         def compile_part(start: int) -> None:
             output_of(
                 [python, "-I", "-S", "-B", "-W", "ignore", _PROGRAM, scratch],
-                PackingFailed,
                 "The environment's modules cannot be compiled.",
                 where=python,
                 given=json.dumps(modules[start : start + _PART]),

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
+from audioloom_stage.errors import BadConfiguration
+
 from audioloom_environment.files import Member, bytes_member, file_member, members_below
 from audioloom_environment.interpreter import LEFT_OUT_EXTENSIONS, Interpreter, look_at
 from audioloom_environment.records import Claim, Distribution, canonical, read_distributions
@@ -72,8 +73,8 @@ def describe(prefix: str | Path, *, exclude: Iterable[str] = ()) -> Environment:
             not installed are ignored.
 
     Raises:
-        NotAnEnvironment: nothing that can be packed lies there.
-        NotRelocatable: a part, which is named, works at this place only.
+        BadConfiguration: nothing that can be packed lies there, or a part, which is named, works at
+            this place only.
     """
     prefix = Path(prefix).absolute()
     interpreter = look_at(prefix)
@@ -111,7 +112,7 @@ def describe(prefix: str | Path, *, exclude: Iterable[str] = ()) -> Environment:
 
 def _refuse_shared(prefix: Path, site_packages: Path) -> None:
     if not site_packages.is_dir():
-        raise NotAnEnvironment(
+        raise BadConfiguration(
             where=prefix, expected="a virtual environment", found=f"no folder {site_packages}"
         )
     try:
@@ -119,7 +120,7 @@ def _refuse_shared(prefix: Path, site_packages: Path) -> None:
     except OSError:
         lines = []
     if "include-system-site-packages=true" in (line.replace(" ", "") for line in lines):
-        raise NotRelocatable(
+        raise BadConfiguration(
             "This environment uses the system's packages too.",
             where=prefix / "pyvenv.cfg",
             expected="include-system-site-packages = false",

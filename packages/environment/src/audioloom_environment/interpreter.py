@@ -5,7 +5,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
+from audioloom_stage.errors import BadConfiguration
+
 from audioloom_environment.programs import output_of
 
 #: Extension modules that are useless on a node, or that depend on half a desktop.
@@ -43,19 +44,18 @@ def look_at(prefix: Path) -> Interpreter:
     """Ask the interpreter of an environment for its parts.
 
     Raises:
-        NotAnEnvironment: there is none, or it does not run, or it is no CPython.
-        NotRelocatable: this system is not Linux.
+        BadConfiguration: there is none, it does not run, or it is no CPython on Linux.
     """
     python = prefix / "bin" / "python"
     if (prefix / "conda-meta").is_dir():
-        raise NotAnEnvironment(
+        raise BadConfiguration(
             "This is a conda environment.",
             where=prefix,
             expected="a virtual environment",
             hint="Pack it with conda-pack: such an archive carries its Python too.",
         )
     if sys.platform != "linux":
-        raise NotRelocatable(
+        raise BadConfiguration(
             "Environments are packed for nodes that run Linux.",
             expected="Linux",
             found=sys.platform,
@@ -63,14 +63,13 @@ def look_at(prefix: Path) -> Interpreter:
         )
     printed = output_of(
         [python, "-I", "-S", Path(__file__).with_name("_probe.py"), *LEFT_OUT_EXTENSIONS],
-        NotAnEnvironment,
         "No Python runs there.",
         where=prefix,
         expected="an environment with bin/python, as `uv venv` or `python -m venv` makes it",
     )
     answer = json.loads(printed)
     if (found := answer.pop("implementation")) != "CPython":
-        raise NotAnEnvironment(expected="CPython", found=found, where=python)
+        raise BadConfiguration(expected="CPython", found=found, where=python)
     libraries = {
         name: Path(path)
         for name, path in sorted(answer.pop("libraries").items())

@@ -11,7 +11,6 @@ _MOST_SAID = 1500
 
 def output_of(
     command: Sequence[str | Path],
-    failure: type[BadConfiguration],
     summary: str,
     *,
     where: str | Path = "",
@@ -22,11 +21,13 @@ def output_of(
     """Return what a program prints; *given* is its standard input.
 
     Raises:
-        BadConfiguration: the program is missing or fails; a *failure* with the other arguments.
+        BadConfiguration: the program is missing or fails; told with the other arguments.
     """
     try:
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         said = str(getattr(error, "stderr", None) or error).strip()[-_MOST_SAID:]
-        raise failure(summary, where=where, expected=expected, found=said, hint=hint) from error
+        raise BadConfiguration(
+            summary, where=where, expected=expected, found=said, hint=hint
+        ) from error
     return done.stdout

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from audioloom_environment.errors import NotRelocatable
+from audioloom_stage.errors import BadConfiguration
+
 from audioloom_environment.records import Distribution
 
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -51,7 +52,7 @@ def read_references(
     """Read every `.pth` file.
 
     Raises:
-        NotRelocatable: an editable install has no folder that could be copied.
+        BadConfiguration: an editable install has no folder that could be copied.
     """
     found = Reference()
     editable = {one.name: one for one in distributions if one.editable}
@@ -99,7 +100,7 @@ def _read(
 
 def _refuse(owner: Distribution | None, where: Path) -> None:
     what = f"{owner.name} {owner.version}" if owner is not None else "A distribution"
-    raise NotRelocatable(
+    raise BadConfiguration(
         f"{what} is installed by reference, in a way that cannot be copied.",
         where=where,
         expected="files in site-packages, or a .pth file that names a folder",

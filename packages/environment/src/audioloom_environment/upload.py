@@ -32,7 +32,7 @@ def ship(prefix: str | Path, folder: Location, *, exclude: Iterable[str] = ()) -
     archive, and a file that others could have written is never used.
 
     Raises:
-        NotAnEnvironment, NotRelocatable, …: as `describe` and `pack` say.
+        BadConfiguration, …: as `describe` and `pack` say.
         StorageError: the folder cannot be written.
     """
     found = describe(prefix, exclude=exclude)

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 import structlog
-from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_environment.files import Member, file_member
 from audioloom_environment.records import Claim, read_distributions
 from audioloom_environment.upload import put_own
-from audioloom_stage.errors import BadConfiguration
+from audioloom_stage.errors import BadConfiguration, TryAgain
 from audioloom_storage import Location
 
 log = structlog.get_logger()
@@ -33,7 +32,7 @@ def ship_jars(home: Path, folder: Location) -> Location:
 
     Raises:
         BadConfiguration: there are no jars.
-        ChangedWhilePacking: a jar is not the one that pyspark installed.
+        TryAgain: a jar is not the one that pyspark installed.
     """
     jars = _jars(home)
     if not jars:
@@ -68,7 +67,7 @@ def _add(archive: tarfile.TarFile, path: Path, jar: Member) -> None:
     data = path.read_bytes()
     found = hashlib.sha256(data).hexdigest()
     if found != jar.sha256:
-        raise ChangedWhilePacking(
+        raise TryAgain(
             "A jar of Spark changed after it was installed.",
             where=path,
             expected=f"SHA-256 {jar.sha256}, as its RECORD says",

@@ -36,7 +36,7 @@ def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[s
 
     Raises:
         BadConfiguration, ServiceDown: before anything is shipped.
-        StorageError, NotRelocatable, …: the files could not be shipped.
+        StorageError, BadConfiguration, …: the files could not be shipped.
     """
     from audioloom_environment.upload import ship  # noqa: PLC0415 - only those who ship pay for it
 
