@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from audioloom_stage.errors import BadConfiguration, BadData, NameTaken, TryAgain
+from audioloom_stage.errors import BadConfiguration, BadData, TryAgain
 from audioloom_stage.redaction import redact
 
 
@@ -10,16 +10,8 @@ class ShardMismatch(BadData):
     """A shard or its index differs from the manifest."""
 
 
-class UnreadableFormat(BadData):
-    """The shards are in a format for other programs."""
-
-
 class UnknownLabel(BadData):
     """A record's class number is outside the vocabulary of the manifest."""
-
-
-class MissingSplit(BadData):
-    """The shards have no split of the name that is needed."""
 
 
 class NotFinite(BadData):
@@ -42,14 +34,6 @@ class DamagedRun(BadData):
     """A committed run cannot be used: its model does not fit its weights."""
 
 
-class BadCluster(BadConfiguration):
-    """TF_CONFIG is damaged, or describes a cluster that this program does not support."""
-
-
-class BadReplicas(BadConfiguration):
-    """The number of replicas does not divide the lanes of the training split."""
-
-
 class BadModel(BadConfiguration):
     """The model function fails, or its model cannot be trained exactly."""
 
@@ -64,14 +48,6 @@ class BadCallbacks(BadConfiguration):
 
 class CacheTooSmall(BadConfiguration):
     """The cache cannot hold the shards that have to be read together."""
-
-
-class TensorFlowMissing(BadConfiguration):
-    """TensorFlow is not installed in this environment."""
-
-
-class KerasMissing(BadConfiguration):
-    """The older Keras, tf_keras, is not installed in this environment."""
 
 
 class PeerLost(TryAgain):
@@ -94,10 +70,6 @@ class PeersDisagree(TryAgain):
 
 class Stopped(TryAgain):
     """The process received SIGTERM; a checkpoint was saved if there was time."""
-
-
-class RunTaken(NameTaken):
-    """The run folder holds checkpoints of another recipe."""
 
 
 def describe_error(error: BaseException, limit: int = 500) -> str:

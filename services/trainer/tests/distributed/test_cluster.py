@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from audioloom_stage.errors import BadConfiguration
 from audioloom_trainer.distributed.cluster import Cluster, read_cluster
-from audioloom_trainer.errors import BadCluster
 
 PAIR = {"worker": ["a:1", "b:1"]}
 
@@ -37,14 +37,14 @@ def config(cluster: object, task: object) -> dict[str, str]:
 )
 def test_a_cluster_that_cannot_be_is_refused(cluster: object, task: object) -> None:
     """Before TensorFlow reads it, which would wait for ever or end without a word."""
-    with pytest.raises(BadCluster, match="TF_CONFIG"):
+    with pytest.raises(BadConfiguration, match="TF_CONFIG"):
         read_cluster(config(cluster, task))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "3", '"worker"', "\0"])
 def test_what_is_no_object_is_refused(text: str) -> None:
     """With what it looks like, and how to do without."""
-    with pytest.raises(BadCluster, match="unset it to train alone"):
+    with pytest.raises(BadConfiguration, match="unset it to train alone"):
         read_cluster({"TF_CONFIG": text})
 
 

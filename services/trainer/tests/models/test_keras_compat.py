@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.reader import Opened
-from audioloom_trainer.errors import BadModel, KerasMissing
+from audioloom_stage.errors import BadConfiguration
+from audioloom_trainer.errors import BadModel
 from audioloom_trainer.models.build import build_model
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.npz import load_arrays
@@ -106,7 +107,7 @@ def test_without_tf_keras_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
     from audioloom_trainer.distributed.strategy import set_up_legacy
 
     monkeypatch.setitem(sys.modules, "tf_keras", None)
-    with pytest.raises(KerasMissing, match=r"audioloom-trainer\[legacy\]"):
+    with pytest.raises(BadConfiguration, match=r"audioloom-trainer\[legacy\]"):
         set_up_legacy(0)
 
 

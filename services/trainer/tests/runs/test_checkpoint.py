@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from audioloom_stage.errors import NameTaken
 from audioloom_storage import (
     Location,
     NotAFolder,
@@ -17,7 +18,6 @@ from audioloom_storage import (
     locate,
 )
 from audioloom_storage_testing import Crashed, CrashPlan, steps
-from audioloom_trainer.errors import RunTaken
 from audioloom_trainer.runs import checkpoint
 from audioloom_trainer.runs.checkpoint import CheckpointWriter, list_checkpoints, newest_checkpoint
 from trainer_program import RetryFor
@@ -139,7 +139,7 @@ def test_a_record_cannot_name_a_file_elsewhere(run: Location, name: str) -> None
 def test_another_recipe_is_refused_by_name(run: Location) -> None:
     """Going on from it would make a model that nobody asked for."""
     save(run, 4)
-    with pytest.raises(RunTaken, match="step-00000004"):
+    with pytest.raises(NameTaken, match="step-00000004"):
         found(run, OTHER)
 
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import UnsafePath, locate
-from audioloom_trainer.errors import BadCluster
 from audioloom_trainer.runs.layout import Launch, read_launch
 
 
@@ -10,7 +10,7 @@ from audioloom_trainer.runs.layout import Launch, read_launch
 @pytest.mark.parametrize("text", ["-1", "one", "1.0", " 1"])
 def test_a_number_that_is_none_is_refused(name: str, text: str) -> None:
     """By the variable's name."""
-    with pytest.raises(BadCluster, match=name):
+    with pytest.raises(BadConfiguration, match=name):
         read_launch({name: text})
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from audioloom_manifest.reader import Opened, read_manifest
-from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
+from audioloom_stage.errors import BadData
+from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.shards.shard_set import open_shards
 from manifest_editing import edit_list, edit_manifest
 from trainer_program import Trained
@@ -68,7 +69,7 @@ def test_a_list_that_disagrees_is_refused(
 def test_a_format_for_other_programs_is_refused(shards: Opened[Any], name: str, shown: str) -> None:
     """In a sentence, with what to do."""
     edit_manifest(shards, lambda value: value["recipe"].update(format=name))
-    with pytest.raises(UnreadableFormat, match=f"TFRecord.*found {name}.*reader of {shown}"):
+    with pytest.raises(BadData, match=f"TFRecord.*found {name}.*reader of {shown}"):
         open_shards(read_manifest(shards.location, expect="shards"))
 
 
@@ -88,7 +89,7 @@ def test_labels_that_are_to_be_learned_have_to_be_there(shards: Opened[Any]) -> 
 
 def test_a_missing_split_names_those_there_are(shards: Opened[Any]) -> None:
     """In the order of the manifest."""
-    with pytest.raises(MissingSplit, match="the splits test, train, val"):
+    with pytest.raises(BadData, match="the splits test, train, val"):
         open_shards(shards).split("dev")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import locate
-from audioloom_trainer.errors import BadReplicas
 from audioloom_trainer.models.source import ModelSource, find_model
 from audioloom_trainer.settings import RunSettings
 from audioloom_trainer.shards.shard_set import open_shards
@@ -40,7 +40,7 @@ def test_replicas_that_do_not_divide_the_lanes_are_refused(
     shards: Opened[Any], replicas: int
 ) -> None:
     """With those that do."""
-    with pytest.raises(BadReplicas, match=r"lanes: 1, 2, 4, found"):
+    with pytest.raises(BadConfiguration, match=r"lanes: 1, 2, 4, found"):
         check_replicas(open_shards(shards).split("train"), replicas)
 
 

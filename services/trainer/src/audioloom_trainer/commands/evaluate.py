@@ -8,7 +8,6 @@ from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import BadData, Usage
 from audioloom_stage.result import Result
 
-from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.evaluation.report import evaluation_report, with_mean_baseline
 from audioloom_trainer.evaluation.scores import score_table
 from audioloom_trainer.input.integrity import check_files_exist
@@ -59,7 +58,7 @@ def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
     """Return the splits to score, whose files exist: *names*, by default all but train."""
     found = names or tuple(sorted(scored.splits.keys() - {"train"}))
     if not found:
-        raise MissingSplit(
+        raise BadData(
             expected="a split beside train",
             found="train alone",
             hint="Give --split train to score what was trained on.",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audioloom_trainer.errors import BadCluster
+from audioloom_stage.errors import BadConfiguration
 
 _HINT = (
     'TF_CONFIG is {"cluster": {"worker": ["HOST:PORT", …]},'
@@ -40,8 +40,8 @@ def read_cluster(environment: Mapping[str, str]) -> Cluster:
     As in TensorFlow, a "chief" is the worker of rank 0.
 
     Raises:
-        BadCluster: TF_CONFIG is not JSON, has other jobs than chief and worker, has an address
-            twice, or has a task that its cluster does not list.
+        BadConfiguration: TF_CONFIG is not JSON, has other jobs than chief and worker, has an
+            address twice, or has a task that its cluster does not list.
     """
     text = environment.get("TF_CONFIG", "").strip()
     if not text:
@@ -87,5 +87,5 @@ def _rank(jobs: dict[str, Any], task: Any, size: int) -> int:
     return index if kind == "chief" else index + len(jobs.get("chief", []))
 
 
-def _bad(expected: str, found: str) -> BadCluster:
-    return BadCluster(where="TF_CONFIG", expected=expected, found=found, hint=_HINT)
+def _bad(expected: str, found: str) -> BadConfiguration:
+    return BadConfiguration(where="TF_CONFIG", expected=expected, found=found, hint=_HINT)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
+from audioloom_stage.errors import BadConfiguration
 from audioloom_stage.listeners import open_to_others
 
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
-from audioloom_trainer.errors import KerasMissing, TensorFlowMissing, describe_error
+from audioloom_trainer.errors import describe_error
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.runtime.resources import available_cores, keep_freed_memory
 
@@ -34,8 +35,7 @@ def set_up_tensorflow(
     """Import TensorFlow with Keras 3, and `tf_keras` if asked, before any other module does.
 
     Raises:
-        TensorFlowMissing: TensorFlow is not installed.
-        KerasMissing: the older Keras is not installed.
+        BadConfiguration: TensorFlow, or the older Keras, is not installed.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
     # If this variable were set, tf.keras would silently be the older Keras.
@@ -45,7 +45,7 @@ def set_up_tensorflow(
     try:
         import tensorflow as tf  # noqa: PLC0415  the variables above come first
     except ModuleNotFoundError as error:
-        raise TensorFlowMissing(
+        raise BadConfiguration(
             expected="TensorFlow in this environment",
             found=f"no module {error.name!r}",
             hint='Install audioloom-trainer[cpu], or "tensorflow[and-cuda]" beside it for GPUs.',
@@ -68,11 +68,11 @@ def set_up_tensorflow(
 
 
 def set_up_legacy(seed: int) -> None:
-    """Import the older Keras, after TensorFlow was set up; KerasMissing if it is not installed."""
+    """Import the older Keras, after TensorFlow was set up; BadConfiguration if it is missing."""
     try:
         import tf_keras  # noqa: PLC0415
     except ImportError as error:
-        raise KerasMissing(
+        raise BadConfiguration(
             expected="tf_keras in this environment, for --keras legacy",
             found=describe_error(error),
             hint="Install audioloom-trainer[legacy], or tf-keras of TensorFlow's version.",

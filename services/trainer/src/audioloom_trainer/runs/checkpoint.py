@@ -18,6 +18,7 @@ import numpy as np
 import structlog
 from audioloom_manifest.canonical import canonical_bytes
 from audioloom_manifest.layout import root_of
+from audioloom_stage.errors import NameTaken
 from audioloom_storage import (
     AlreadyExists,
     Entry,
@@ -37,7 +38,6 @@ from audioloom_storage import (
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from audioloom_trainer.errors import RunTaken
 from audioloom_trainer.runs.npz import BadArrays, dump_arrays, load_arrays
 from audioloom_trainer.runtime.retry import with_retries
 
@@ -110,14 +110,14 @@ def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
     """Return the newest whole checkpoint of a run; None if the run has none.
 
     Raises:
-        RunTaken: a checkpoint in the folder has another recipe.
+        NameTaken: a checkpoint in the folder has another recipe.
         StorageError: storage failed; a damaged file does not raise.
     """
     for folder, commit in list_checkpoints(run):
         if commit is None:
             continue
         if commit.recipe != recipe:
-            raise RunTaken(
+            raise NameTaken(
                 where=folder,
                 expected="checkpoints of the run that is asked for",
                 found="one of another recipe or other shards",

@@ -6,9 +6,8 @@ They are part of the contract between launcher and trainer, not settings.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location, locate
-
-from audioloom_trainer.errors import BadCluster
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ def read_launch(environment: Mapping[str, str]) -> Launch:
     """Read AUDIOLOOM_RUN_FOLDER, AUDIOLOOM_RUN_ATTEMPT and AUDIOLOOM_RUN_GENERATION.
 
     Raises:
-        BadCluster: a variable is not a number.
+        BadConfiguration: a variable is not a number.
     """
     folder = environment.get("AUDIOLOOM_RUN_FOLDER", "")
     return Launch(
@@ -37,5 +36,5 @@ def read_launch(environment: Mapping[str, str]) -> Launch:
 def _number(environment: Mapping[str, str], name: str) -> int:
     text = environment.get(name, "") or "0"
     if not text.isdecimal():
-        raise BadCluster(where=name, expected="a number from 0", found=repr(text[:80]))
+        raise BadConfiguration(where=name, expected="a number from 0", found=repr(text[:80]))
     return int(text)

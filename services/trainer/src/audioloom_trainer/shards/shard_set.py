@@ -7,9 +7,10 @@ from math import prod
 from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.kinds import CoefficientStats, ShardsManifest, TargetStats
 from audioloom_manifest.reader import Opened
+from audioloom_stage.errors import BadData
 from audioloom_storage import Location
 
-from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
+from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.shards.index import Index, parse_index
 from audioloom_trainer.shards.layout import Layout
 
@@ -100,9 +101,9 @@ class ShardSet:
         return "int32" if self.labels else "float32"
 
     def split(self, name: str) -> Split:
-        """Return the split of that name; MissingSplit if there is none."""
+        """Return the split of that name; BadData if there is none."""
         if name not in self.splits:
-            raise MissingSplit(
+            raise BadData(
                 expected=f"a split {name!r}",
                 found=f"the splits {', '.join(self.splits)}",
                 hint="Shard the features again with that split.",
@@ -125,12 +126,12 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
     """Pair every shard with its index from the manifest's list of files, without storage access.
 
     Raises:
-        UnreadableFormat: the shards are in a format for other programs.
+        BadData: the shards are in a format for other programs.
         ShardMismatch: the list and the manifest's counts differ.
     """
     recipe = opened.manifest.recipe
     if recipe.format != "tfrecord":
-        raise UnreadableFormat(
+        raise BadData(
             where=opened.location,
             expected="shards of TFRecord, the format that this trainer reads",
             found=recipe.format,

@@ -12,10 +12,10 @@ from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunRecipe
 from audioloom_manifest.layout import root_of, run_folder
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location, locate
 
 from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.errors import BadReplicas
 from audioloom_trainer.input.batches import Replicas, needed_shards, steps_of
 from audioloom_trainer.input.sampler import Shuffle, allowed_replicas
 from audioloom_trainer.models.arguments import Value
@@ -134,7 +134,7 @@ def check_replicas(split: Split, replicas: int) -> None:
     """Refuse a number of replicas that would change the global batches, and name others."""
     allowed = allowed_replicas(split.layout.lanes)
     if replicas not in allowed:
-        raise BadReplicas(
+        raise BadConfiguration(
             where=f"the split {split.name!r} of {split.layout.lanes} lanes",
             expected=f"a number of replicas that divides its lanes: {', '.join(map(str, allowed))}",
             found=f"{replicas}",
