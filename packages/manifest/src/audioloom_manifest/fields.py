@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from audioloom_storage import locate
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
-from pydantic.fields import FieldInfo
 
 NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 SHA256 = r"^[0-9a-f]{64}$"
@@ -29,37 +28,15 @@ class Part(BaseModel):
     )
 
 
-def since(minor: int) -> Any:
-    """The annotation of a field that minor version 1.*minor* of a kind added."""
-    return Field(json_schema_extra={"since": f"1.{minor}"})
+def since(minor: int, default: Any = None) -> Any:
+    """The annotation of a field that minor version 1.*minor* of a kind added, with its default."""
+    extra: dict[str, Any] = {"since": f"1.{minor}"}
+    return Field(json_schema_extra=extra, exclude_if=lambda value: value == default)
 
 
 def to_json(part: Part) -> dict[str, Any]:
     """A part as a JSON object."""
-    found: dict[str, Any] = part.model_dump(mode="json")
-    _leave_out_defaults(part, found)
-    return found
-
-
-def _is_later(field: FieldInfo) -> bool:
-    extra = field.json_schema_extra
-    return isinstance(extra, dict) and "since" in extra
-
-
-def _leave_out_defaults(value: object, found: Any) -> None:
-    if isinstance(value, Part):
-        for name, field in type(value).model_fields.items():
-            each = getattr(value, name)
-            if each == field.default and _is_later(field):
-                del found[name]
-            else:
-                _leave_out_defaults(each, found[name])
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            _leave_out_defaults(each, found[key])
-    elif isinstance(value, tuple):
-        for each, written in zip(value, found, strict=True):
-            _leave_out_defaults(each, written)
+    return part.model_dump(mode="json")
 
 
 def check_relative_path(text: str) -> str:

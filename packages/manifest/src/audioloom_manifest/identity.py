@@ -36,7 +36,7 @@ def run_identity(manifest: Mapping[str, Any], listed: bytes) -> str:
     derived = DERIVED.get(manifest["kind"], frozenset())
     if derived:
         lines = [line + b"\n" for line in listed.split(b"\n") if line]
-        listed = b"".join(line for line in lines if _role(line) not in derived)
+        listed = b"".join(line for line in lines if json.loads(line)["role"] not in derived)
     basis = {
         "kind": manifest["kind"],
         "recipe": manifest["recipe"],
@@ -45,10 +45,6 @@ def run_identity(manifest: Mapping[str, Any], listed: bytes) -> str:
         "stats": digest(manifest["stats"]),
     }
     return f"sha256:{digest(basis)}"
-
-
-def _role(line: bytes) -> str:
-    return str(json.loads(line)["role"])
 
 
 def check_identity(manifest: Mapping[str, Any], listed: bytes, *, where: object) -> None:

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterable
 
-from audioloom_storage import Entry, Location, NotConfigured, NotFound, stat
+from audioloom_storage import Entry, Location, NotConfigured, NotFound, exists, stat
 
 from audioloom_manifest.errors import MissingFile
 
@@ -18,8 +18,7 @@ _MOST_LISTED = 20
 class Patience:
     """For how long files that a manifest names are waited for: together, from the first one on.
 
-    Args:
-        seconds: by default what the variable AUDIOLOOM_LATE_FILES_SECONDS says, or 10.
+    By default for what the variable AUDIOLOOM_LATE_FILES_SECONDS says, or 10 seconds.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -45,11 +44,10 @@ class Patience:
         Raises:
             MissingFile: naming those that were not in time.
         """
-        gone = _gone(locations)
-        while gone:
+        gone = list(locations)
+        while gone := [location for location in gone if not exists(location)]:
             if not self._more():
                 raise missing(gone)
-            gone = _gone(gone)
 
     def _more(self) -> bool:
         now = time.monotonic()
@@ -74,16 +72,6 @@ def missing(locations: list[Location]) -> MissingFile:
         hint="Copy the whole folder, or rerun the stage that wrote it. Files that only appear late"
         f" are waited for as long as {VARIABLE} says.",
     )
-
-
-def _gone(locations: Iterable[Location]) -> list[Location]:
-    found = []
-    for location in locations:
-        try:
-            stat(location)
-        except NotFound:
-            found.append(location)
-    return found
 
 
 def _seconds() -> float:

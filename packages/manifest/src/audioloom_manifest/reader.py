@@ -109,10 +109,6 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
     Its list of files is read with it, and its identity recomputed: what does not hold is no
     manifest to believe.
 
-    Args:
-        place: a location; a folder stands for the manifest inside it.
-        expect: the kind wanted; None takes any.
-
     Raises:
         MissingManifest, MalformedManifest, UnknownKind, WrongKind, UnsupportedVersion.
         WrongIdentity: it was changed or made up.
@@ -147,11 +143,7 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
 def parse_manifest(
     data: bytes, where: object, expect: Kind | None
 ) -> tuple[dict[str, Any], Envelope]:
-    """Check manifest bytes as far as it goes without the list of files, and so the identity.
-
-    Returns:
-        The JSON object, and the model of its kind.
-    """
+    """The object and its model, checked as far as it goes without the list of files."""
     value = parse_json(data, where=where)
     kind, minor = _head(value, where)
     if expect is not None and kind != expect:

@@ -131,13 +131,7 @@ class Table:
     def check(
         self, columns: Sequence[str], names: Sequence[str] | None = None, where: object = None
     ) -> None:
-        """Raise unless every one of *columns* is there once.
-
-        Args:
-            columns: the names to look for.
-            names: the columns that a file has; those of the first file by default.
-            where: that file, for the error.
-        """
+        """Raise unless every one of *columns* is once in the first file, or among *names*."""
         names = self.names if names is None else names
         for column in columns:
             if (times := list(names).count(column)) != 1:

@@ -66,12 +66,7 @@ def local_address(addresses: Sequence[Address]) -> str:
 
 
 def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
-    """Check that some node is large enough for an executor.
-
-    Args:
-        pages: web addresses of the ResourceManagers.
-        memory: bytes of an executor's container.
-        cores: cores of an executor.
+    """Check that some node is large enough for an executor: bytes of memory, and cores.
 
     Raises:
         BadConfiguration: no node is; the largest are named.

@@ -19,11 +19,7 @@ _DIGITS = 16
 
 
 def ship_jars(home: Path, folder: Location) -> Location:
-    """Make sure that an archive of Spark's jars lies in a folder, for `spark.yarn.archive`.
-
-    Args:
-        home: SPARK_HOME; its `jars/` are taken.
-        folder: on storage that the nodes reach.
+    """Make sure that an archive of the jars of SPARK_HOME lies in a folder for the nodes.
 
     Returns:
         `<folder>/spark-jars-<digest>.tar`, or as `own_place` says. It is never replaced. (Not a

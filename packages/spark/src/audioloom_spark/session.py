@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from audioloom_storage import Location
 
-from audioloom_spark.applications import diagnostics, end
+from audioloom_spark.applications import diagnostics, end, warn_while_waiting
 from audioloom_spark.diagnostics import reason
 from audioloom_spark.java import find_java
 from audioloom_spark.jvm_stderr import filtered_stderr
-from audioloom_spark.queue_watch import warn_while_waiting
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.yarn import ENVIRONMENT_PYTHON, prepare
 

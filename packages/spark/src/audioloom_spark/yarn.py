@@ -29,10 +29,7 @@ _LEFT_OUT = ("pyspark", "py4j")
 def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[str, str]:
     """Check that the cluster answers, ship what its nodes need, and return Spark's settings.
 
-    Args:
-        settings: the requested resources.
-        root: the root of the runs, below which the shipped files lie unless the settings say where.
-        home: SPARK_HOME.
+    The files lie below the root of the runs, unless the settings say where. *home* is SPARK_HOME.
 
     Raises:
         BadConfiguration, ServiceDown: before anything is shipped.

@@ -5,7 +5,7 @@ import traceback
 from pathlib import Path
 
 from audioloom_stage._terminal import write_line
-from audioloom_stage.escapes import printable, safe_text
+from audioloom_stage.escapes import printable, safe_text, shortened
 from audioloom_stage.exit_codes import FULL, ExitCode, exit_code
 from audioloom_stage.redaction import redact
 from audioloom_stage.result import JSON, error_object
@@ -14,13 +14,9 @@ _LIMIT = 2000  # characters of one field: long text from outside must not bury t
 
 
 def report(error: BaseException, *, program: str, debug: bool, as_json: bool) -> ExitCode:
-    """Print why a command ended to stderr, and return its exit code.
+    """Print why a command ended to stderr, as text or one JSON line, and return its exit code.
 
-    Args:
-        error: the error that ended the command.
-        program: the program's name as the user called it.
-        debug: print the traceback first. Never with local variables: they hold secrets.
-        as_json: one JSON line through the log instead of a block of text.
+    With *debug* the traceback comes first, but never with local variables: they hold secrets.
     """
     code = exit_code(error)
     told = tell(error, code, program)
@@ -66,7 +62,7 @@ def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
         }
     elif not hasattr(error, "where"):
         told |= _of_a_library(error)
-    return {word: _bounded(redact(text)) for word, text in told.items() if text}
+    return {word: shortened(redact(text), _LIMIT) for word, text in told.items() if text}
 
 
 def as_envelope(error: BaseException, program: str) -> dict[str, JSON]:
@@ -111,10 +107,6 @@ def _place(error: BaseException) -> str:
 def _is_ours(file: Path) -> bool:
     package = file.parent.name
     return package.startswith("audioloom_") and package != "audioloom_stage"
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= _LIMIT else f"{text[: _LIMIT - 1]}…"
 
 
 def say_next(commands: tuple[str, ...], *, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from audioloom_stage._options import Option, prefix
 from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
+from audioloom_stage.escapes import shortened
 from audioloom_stage.redaction import redact_values
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -43,16 +44,8 @@ def read_settings(
 ) -> Model:
     """Collect the settings of one command and check them.
 
-    Args:
-        model: the settings of the command.
-        declared: its options.
-        stage: names the TOML table and begins the variables.
-        stages: every stage that reads the file; their tables are no mistakes.
-        known: the fields of all commands of the stage; a key among them that this command does not
-            have is no mistake, because the file and the variables serve every command.
-        flags: the values from the command line; None or empty for a flag that was not given.
-        environ: the environment variables.
-        config: path of a TOML file, or None.
+    The file serves all *stages*, and with the variables every command of the *stage*: their tables
+    and *known* keys are no mistakes. A flag that was not given is None or empty.
 
     Raises:
         Usage: a flag is wrong, or a setting is required and given nowhere.
@@ -212,7 +205,7 @@ def _one(
     kind = Usage if source.by_flag else BadConfiguration
     item = "".join(f", item {at + 1}" if isinstance(at, int) else f", {at}" for at in place[1:])
     value = reports[0]["input"]
-    found = "(a secret)" if option.secret else _shorten(repr(redact_values(value)))
+    found = "(a secret)" if option.secret else shortened(repr(redact_values(value)), 200)
     messages = [_message(report) for report in reports]
     if not all(each.startswith(_SHOULD) for each in messages):
         return kind("; ".join(messages), found=found, where=source.where + item)
@@ -244,7 +237,3 @@ def _required(option: Option, stage: str) -> str:
         f"{option.name if option.secret else option.shown} is required: {give}set"
         f" {option.variable}, or put {option.name} under [{stage}] in a --config file"
     )
-
-
-def _shorten(text: str, limit: int = 200) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

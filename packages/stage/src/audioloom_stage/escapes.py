@@ -9,11 +9,7 @@ def printable(text: str, *, lines: bool = False) -> str:
     r"""Escape all invisible characters of a text in ASCII: `\x1b`, `\u202e`, `\udcff`.
 
     Labels, paths, messages and logs come from outside. Terminal controls, changes of reading
-    direction, line ends and invalid characters are escaped.
-
-    Args:
-        text: text of any origin.
-        lines: keep line feeds and tabs.
+    direction, line ends and invalid characters are escaped; *lines* keeps line feeds and tabs.
     """
     if text.isprintable():
         return text
@@ -34,6 +30,11 @@ def printable_json(text: str) -> str:
 def safe_text(text: object, *, lines: bool = False) -> str:
     """Make a text from outside printable and mask its secrets."""
     return printable(redact(str(text)), lines=lines)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Bound a text to a number of characters."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _escaped(character: str) -> str:

@@ -16,13 +16,7 @@ _SOCKET = re.compile(r"socket:\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Listener:
-    """A TCP socket that accepts connections.
-
-    Attributes:
-        pid: a process that holds the socket.
-        address: 0.0.0.0 and :: are every address of the machine.
-        port: the port.
-    """
+    """A TCP socket that accepts connections, and a process that holds it."""
 
     pid: int
     address: str
@@ -36,12 +30,7 @@ class Listener:
 def open_to_others(pids: Iterable[int], known: Collection[str]) -> list[Listener]:
     """List the sockets of these processes that others can reach: neither loopback nor known.
 
-    Args:
-        pids: processes that share their network; processes of other users are not seen.
-        known: addresses that are expected.
-
-    Returns:
-        Nothing where there is no `/proc`.
+    The processes share their network; those of other users are not seen, and without `/proc` none.
     """
     found: list[Listener] = []
     sockets: dict[str, tuple[str, int]] | None = None

@@ -75,15 +75,7 @@ class Progress:
 
 
 def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | None) -> str:
-    """Draw a bar with the units done, the rate, and the estimated time left.
-
-    Args:
-        what: the work, as a verb.
-        unit: what is counted, in the plural.
-        done: units finished so far.
-        total: all units, None while unknown.
-        rate: units a second, None while unknown.
-    """
+    """Draw a bar with the units done, the rate in units a second, and the estimated time left."""
     count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
     text = f"{what} {count} {unit}" + ("" if rate is None else f"  {rate:,.1f}/s")
     if total:
@@ -102,10 +94,7 @@ def progress(total: int | None, what: str, unit: str) -> Iterator[Progress]:
         with progress(len(files), "checking", "files") as bar:
             for file in bar.over(files): …
 
-    Args:
-        total: all units; None if unknown.
-        what: the work, as a verb: "extracting".
-        unit: what is counted, in the plural.
+    *what* is the work, as a verb; *unit* is what is counted, in the plural.
     """
     bar = Progress(total, what, unit)
     try:

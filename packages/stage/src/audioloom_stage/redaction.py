@@ -115,10 +115,8 @@ def redact(text: str) -> str:
 def redact_words(command: Iterable[str], *, passwords_only: bool = False) -> tuple[str, ...]:
     """Mask the secrets in the words of a command line; the number of words stays.
 
-    Args:
-        command: the words.
-        passwords_only: leave ambiguous flags unmasked: `-p`, `--auth` and `--token` also take
-            probabilities, methods and kinds. For comparing commands, not for showing them.
+    With *passwords_only*, ambiguous flags stay: `-p`, `--auth` and `--token` also take
+    probabilities, methods and kinds. That is for comparing commands, not for showing them.
     """
 
     def is_secret(name: str) -> bool:
@@ -150,10 +148,7 @@ def redact_values(value: Any, *, secret: bool = False) -> Any:
 
     Numbers stay, and so do the keys below the name of a secret: such a key may be the count of a
     label that is called "password". A value there that is no JSON is not shown.
-
-    Args:
-        value: of any depth. A value that is no JSON becomes the text that stands for it.
-        secret: the value stands below the name of a secret.
+    A value that is no JSON becomes its text; one below the name of a *secret* is not shown.
     """
     if value is None or isinstance(value, bool | int | float):
         return value
@@ -178,12 +173,9 @@ def redact_values(value: Any, *, secret: bool = False) -> Any:
 def remember(secret: str) -> None:
     """Mask this value wherever this process shows it from now on, as it is or escaped."""
     for text in (secret, secret.strip(), " ".join(secret.split())):
-        forms = (text, repr(text)[1:-1], json.dumps(text)[1:-1], _quoted(text), _quoted(text, ""))
+        in_address = (quote(text, safe, errors="surrogateescape") for safe in ("/", ""))
+        forms = (text, repr(text)[1:-1], json.dumps(text)[1:-1], *in_address)
         _known.update(each for each in forms if len(each) >= _LEAST_KNOWN)
-
-
-def _quoted(text: str, safe: str = "/") -> str:
-    return quote(text, safe, errors="surrogateescape")
 
 
 def is_secret_name(name: str) -> bool:

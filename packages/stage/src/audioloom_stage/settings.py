@@ -46,10 +46,7 @@ class Positional:
     """Marks a field that is given by its place on the command line instead of by a flag.
 
     It has no variable and no key of the TOML file. A tuple or list field takes all the places
-    that are left, and must come last.
-
-    Args:
-        metavar: how the help calls it, in capitals; the field's name by default.
+    that are left, and must come last. The help calls it *metavar*, by default its name.
     """
 
     metavar: str = ""
@@ -57,11 +54,7 @@ class Positional:
 
 @dataclass(frozen=True)
 class Flag:
-    """Gives a field's flag a short form.
-
-    Args:
-        short: a dash and a letter: `-f`.
-    """
+    """Gives a field's flag a short form, a dash and a letter: `-f`."""
 
     short: str
 

@@ -36,15 +36,10 @@ def compressed(chunks: Iterable[bytes | memoryview], compression: str) -> Iterat
 def decompressed(
     blocks: Iterable[bytes | memoryview], compression: str, limit: int
 ) -> Iterator[bytes]:
-    """What a compressed stream holds, in pieces of at most 64 KiB.
+    """What a compressed stream holds, exactly *limit* bytes, in pieces of at most 64 KiB.
 
     What storage holds is data from outside: a few kilobytes of it can decompress to more than any
     disk has.
-
-    Args:
-        blocks: the stream; the next one is asked for when this one is used up.
-        compression: "gzip" or "zlib".
-        limit: bytes that come out, no more and no fewer.
 
     Raises:
         RecordError: it is damaged, cut off, goes on after its end, or holds more or fewer bytes.
@@ -75,12 +70,9 @@ def decompressed(
 
 
 def open_decompressed(stream: BinaryIO, compression: str, limit: int) -> BinaryIO:
-    """A compressed file, from where it stands to its end, as the file that it holds.
+    """A compressed file, from where it stands to its end, as the file of *limit* bytes it holds.
 
-    Args:
-        stream: the compressed file.
-        compression: "gzip" or "zlib".
-        limit: bytes that it holds; reading it to the end raises as `decompressed`.
+    Reading it to the end raises as `decompressed`.
     """
     blocks = iter(lambda: stream.read(_PIECE), b"")
     pieces = _Pieces(decompressed(blocks, compression, limit))
