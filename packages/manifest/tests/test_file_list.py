@@ -17,7 +17,7 @@ def test_missing_short_and_changed_files_are_named(root: Location) -> None:
     Path(root.path, "gone").unlink()
     Path(root.path, "short").write_bytes(b"1234")
     Path(root.path, "changed").write_bytes(b"12345679")
-    problems = {problem.path: type(problem.error) for problem in check_files(root, entries)}
+    problems = {Path(found.where).name: type(found) for found in check_files(root, entries)}
     assert {"gone": MissingFile, "short": WrongChecksum, "changed": WrongChecksum} == problems
 
 

@@ -23,7 +23,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"sha256": digest(parse_json(path.read_bytes(), where=path))}
         opened = read_manifest(str(path), request.get("expect"))
         for problem in check_files(opened.folder, opened.files()):
-            raise problem.error
+            raise problem
     except ManifestError as error:
         return {"error": type(error).__name__}
     files = [entry.model_dump(mode="json", exclude_none=True) for entry in opened.files()]

@@ -1,9 +1,7 @@
 """The list of data files beside a manifest, and whether the files are what it says."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
@@ -11,7 +9,7 @@ from audioloom_storage import Location, TooLarge, open_read, read_bytes
 from pydantic import ValidationError
 
 from audioloom_manifest.canonical import canonical_bytes, parse_json
-from audioloom_manifest.envelope import FILES_NAME, FileEntry, FilesRef, files_name
+from audioloom_manifest.envelope import FileEntry, FilesRef, files_name
 from audioloom_manifest.errors import (
     MalformedManifest,
     ManifestError,
@@ -40,11 +38,6 @@ def files_list(entries: Iterable[FileEntry]) -> tuple[bytes, FilesRef]:
     sha256 = hashlib.sha256(data).hexdigest()
     count = len(ordered)
     return data, FilesRef(name=files_name(sha256), sha256=sha256, count=count, bytes=len(data))
-
-
-def is_files_list(path: str) -> bool:
-    """Whether a path in a run folder has the name of a list of files."""
-    return re.match(FILES_NAME, path) is not None
 
 
 def read_list(folder: Location, ref: FilesRef) -> bytes:
@@ -109,14 +102,6 @@ def parse_list(
         yield entry
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One file that is not what its manifest says."""
-
-    path: str
-    error: ManifestError
-
-
 def check_file(
     folder: Location,
     entry: FileEntry,
@@ -155,14 +140,14 @@ def check_files(
     *,
     content: bool = True,
     patience: Patience | None = None,
-) -> Iterator[Problem]:
+) -> Iterator[ManifestError]:
     """Compare every data file with its entry, and go on after the first that is wrong."""
     patience = patience or Patience()
     for entry in entries:
         try:
             check_file(folder, entry, content=content, patience=patience)
         except ManifestError as error:
-            yield Problem(entry.path, error)
+            yield error
 
 
 def file_sha256(location: Location) -> str:

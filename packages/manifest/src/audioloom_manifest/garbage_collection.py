@@ -16,9 +16,8 @@ from audioloom_storage import (
     walk,
 )
 
-from audioloom_manifest.envelope import Kind
+from audioloom_manifest.envelope import FILES_NAME, Kind
 from audioloom_manifest.errors import ManifestError
-from audioloom_manifest.file_list import is_files_list
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import list_manifests
 from audioloom_manifest.receipts import RECEIPTS
@@ -44,12 +43,11 @@ def garbage(
     Args:
         root: where the kinds' folders lie; it may be a link itself.
         kind: the kind whose folder is looked through.
-        is_ours: whether the stage gives this path, relative to the run folder, to a file.
-            Lists of files need not be known to it. A temporary file is ours if the path that it
-            was to get is.
+        is_ours: whether the stage gives this path in a run folder to a file (lists of files aside).
+            A temporary file is ours if the path that it was to get is.
         older_than: seconds since the last change; younger files may belong to a running try.
-        is_kept: whether the stage, or one that works in the same folder, gives this path to a file
-            that no manifest names and that stays. Of such files the temporary ones are found.
+        is_kept: whether a stage gives this path to a file that no manifest names and that stays. Of
+            such files the temporary ones are found.
     """
     before = time.time_ns() - int(older_than * 1e9)
     for folder, found in list_manifests(root, kind):
@@ -63,7 +61,7 @@ def garbage(
                 continue
             path = entry.location.relative_to(folder)
             finished = finished_path(path)
-            ours = is_files_list(finished) or is_ours(finished)
+            ours = re.match(FILES_NAME, finished) is not None or is_ours(finished)
             if finished == path:
                 receipt = path.startswith(f"{RECEIPTS}/")
                 left = ours and found is not None and path not in named and not receipt

@@ -65,18 +65,12 @@ def read_receipts(folder: Location, units: Iterable[str]) -> Mapping[str, Receip
     A receipt whose files are gone or of another size does not count: the unit is done again.
     """
     wanted = {f"{unit}.json" for unit in units}
-    found: dict[str, Receipt] = {}
     try:
-        entries = list(list_folder(folder / RECEIPTS))
+        places = [entry.location for entry in list_folder(folder / RECEIPTS)]
     except NotFound:
-        return found
-    for entry in entries:
-        if entry.location.name not in wanted:
-            continue
-        receipt = _read(entry.location)
-        if _holds(folder, receipt):
-            found[receipt.unit] = receipt
-    return found
+        return {}
+    receipts = [_read(place) for place in places if place.name in wanted]
+    return {receipt.unit: receipt for receipt in receipts if _holds(folder, receipt)}
 
 
 def _holds(folder: Location, receipt: Receipt) -> bool:

@@ -246,7 +246,7 @@ class Simulation:
         opened = read_manifest(self.run_folder)
         files = opened.files()
         for problem in check_files(opened.folder, files):
-            raise Violation(f"{problem.error}")
+            raise Violation(f"{problem}")
         windows = opened.manifest.recipe.model_dump()["windows"]
         for file in files:
             if is_temporary(file.path.rpartition("/")[2]):
@@ -268,7 +268,7 @@ class Simulation:
                 raise Violation("a reader saw two runs under one name")
             seen = opened
             for problem in check_files(opened.folder, opened.files()):
-                raise Violation(f"a reader saw half a run: {problem.error}")
+                raise Violation(f"a reader saw half a run: {problem}")
 
     def _collect(self) -> None:
         assert self.older_than is not None

@@ -170,8 +170,10 @@ def _explain(
         # A union reports every member that did not fit; for people that is one mistake.
         depth = 1 + (bool(report["loc"]) and by_name[str(report["loc"][0])].shape in _DEEP)
         together.setdefault(report["loc"][:depth], []).append(report)
+    by_flag = any(each.by_flag for each in given.values()) or not given
+    of_all = Usage if by_flag else BadConfiguration
     ours = [
-        _one(place, reports, by_name, given, stage) if place else _rule(reports[0], given)
+        _one(place, reports, by_name, given, stage) if place else of_all(_message(reports[0]))
         for place, reports in together.items()
     ]
     # The caller can correct a wrong flag at once, so a flag decides between exit code 2 and 78.
@@ -184,11 +186,6 @@ def _explain(
 
 
 _DEEP = ("many", "pairs")
-
-
-def _rule(report: Any, given: Mapping[str, Given]) -> StageError:
-    by_flag = any(each.by_flag for each in given.values()) or not given
-    return (Usage if by_flag else BadConfiguration)(_message(report))
 
 
 def _one(

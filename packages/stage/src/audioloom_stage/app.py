@@ -128,12 +128,7 @@ class StageApp(typer.Typer):
 
 @dataclass(frozen=True)
 class Declaration(Generic[Model]):
-    """One command.
-
-    Attributes:
-        name: the words of the command: `run`, `env pack`.
-        given: the settings model, if it was passed.
-    """
+    """One command by its words (`run`, `env pack`), with the settings model if it was passed."""
 
     app: StageApp
     name: str

@@ -88,7 +88,7 @@ def configure_logs(settings: LogSettings) -> None:
             *first,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
-        logger_factory=_ours,
+        logger_factory=lambda *_: logging.getLogger(_OURS),  # all our own lines go through it
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
@@ -108,11 +108,6 @@ def bind(**values: Any) -> None:
 
 
 _OURS = "audioloom"
-
-
-def _ours(*_: Any) -> logging.Logger:
-    """Return the one logger that all our own lines go through."""
-    return logging.getLogger(_OURS)
 
 
 class _Handler(logging.Handler):

@@ -32,9 +32,7 @@ def run_app(app: StageApp) -> Callable[..., int]:
     """
 
     def main(argv: Sequence[str] | None = None) -> int:
-        if argv is None:
-            return as_program(partial(_run, app, None))
-        return _run(app, argv)
+        return as_program(partial(_run, app, None)) if argv is None else _run(app, argv)
 
     return main
 

@@ -81,10 +81,8 @@ def emit_error(error: Mapping[str, JSON], write: Write, *, kind: str) -> None:
 def error_object(code: int, message: str = "", **parts: str) -> dict[str, JSON]:
     """Return the `error` of a failed command's JSON object.
 
-    Args:
-        code: the exit code, whose name is the class. A code of another program has no class.
-        message: one sentence; by default the meaning of the code.
-        parts: where, expected, found and hint, as far as they are known.
+    The class is the name of the exit code, the message by default its meaning. The parts are
+    where, expected, found and hint, as far as they are known.
     """
     known = next((each for each in ExitCode if each == code), None)
     return {

@@ -41,7 +41,7 @@ def verify(settings: VerifySettings) -> Result:
     with progress(len(entries), "checking", "files") as bar:
         for entry in bar.over(entries):
             found = check_files(opened.folder, [entry], patience=patience)
-            problems += [str(problem.error) for problem in found]
+            problems += [str(problem) for problem in found]
     _stop_at(problems, opened)  # the contents of damaged files prove nothing
     try:
         if isinstance(opened.manifest, RecordingsManifest):

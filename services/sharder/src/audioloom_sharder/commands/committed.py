@@ -17,7 +17,7 @@ def check_complete(opened: Opened[ShardsManifest]) -> None:
     if problems:
         raise DamagedShards(
             f"the run is committed, but {len(problems)} of its files are missing or cut",
-            found=str(problems[0].error),
+            found=str(problems[0]),
             where=opened.location,
             hint=f"Remove the folder {opened.folder} and run again: the shards will be the same.",
         )

@@ -57,7 +57,7 @@ def verify(settings: VerifySettings) -> Result:
     with progress(len(entries), "checking", "files") as bar:
         for entry in bar.over(entries):
             found = check_files(opened.folder, [entry], patience=patience)
-            problems += [str(each.error) for each in found]
+            problems += [str(each) for each in found]
     whole = not problems
     if whole:  # the content of damaged files proves nothing
         problems += _contents(opened)
