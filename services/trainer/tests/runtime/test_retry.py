@@ -114,7 +114,7 @@ def test_storage_that_goes_away_at_the_end_is_waited_for(
     fail_once(artifacts, "publish", Unavailable("gone"))
     fail_once(publication, "publish", UnknownOutcome("gone"), landed=True)
     fail_once(origins, "read_bytes", Unavailable("gone"))
-    fail_once(summaries, "stat", Unavailable("gone"))
+    fail_once(summaries, "file_sha256", Unavailable("gone"))
     shards = trained.root / "shards" / "demo"
     ran = trainer("run", shards, *SMALL, "--root", tmp_path, "--quiet")
     assert 0 == ran.code, ran.err
