@@ -82,9 +82,13 @@ class ProgressFile:
             self._written = self._clock()
             data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self._lines)
             # In a daemon thread, which does not delay the end of the process.
-            self._writer = threading.Thread(target=self._write, args=(data.encode(),), daemon=True)
+            failures: list[BaseException] = []
+            arguments = (data.encode(), failures)
+            self._writer = threading.Thread(target=self._write, args=arguments, daemon=True)
             self._writer.start()
             self._writer.join(MOST_SECONDS)
+            if failures:
+                raise failures[0]
         if self._busy:
             log.warning("the progress file is late: storage does not answer")
 
@@ -92,13 +96,15 @@ class ProgressFile:
     def _busy(self) -> bool:
         return self._writer is not None and self._writer.is_alive()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes, failures: list[BaseException]) -> None:
         try:
             with suppress(NotFound):
                 remove(self._where, within=self._run)
             publish(self._where, data)
         except (StorageError, OSError) as error:
             log.warning("the progress file could not be written", error=str(error))
+        except BaseException as error:  # noqa: BLE001  (the loop handles it)
+            failures.append(error)
 
     def _add(self, event: str, values: dict[str, Any]) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
