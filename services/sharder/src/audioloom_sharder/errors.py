@@ -12,27 +12,11 @@ class DamagedRecord(BadData, RecordError):
 
 
 class BadFeatures(BadData):
-    """Features cannot become shards: no label, no group, a wrong size."""
-
-
-class DuplicateRecord(BadData):
-    """One window of a recording occurs twice."""
-
-
-class EmptySplit(BadData):
-    """No group falls into a requested split."""
-
-
-class MixedInputs(BadData):
-    """The features manifests were made by different recipes."""
+    """Features cannot become shards: other recipes, no label, windows twice, torn groups."""
 
 
 class DamagedShards(BadData):
     """The shards differ from their manifest."""
-
-
-class TornGroup(BadData):
-    """A pattern or a table puts one group into two splits."""
 
 
 class InvalidOption(Usage):

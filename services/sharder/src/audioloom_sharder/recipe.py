@@ -8,9 +8,10 @@ from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Plan
 from audioloom_storage import locate
 
+from audioloom_sharder.balance.class_weights import parse_weights
 from audioloom_sharder.inputs.manifests import Inputs, open_inputs
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment
+from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment, split_words
 from audioloom_sharder.splits.assign import SplitSource
 from audioloom_sharder.splits.previous_run import PreviousRun, open_previous_run
 from audioloom_sharder.splits.ratios import parse_ratios
@@ -40,7 +41,7 @@ def request_run(settings: Assignment) -> RequestedRun:
         ManifestError, StorageError, BadData: an input cannot be used.
     """
     inputs = open_inputs(settings.features)
-    root = inputs.root if settings.root is None else locate(settings.root)
+    root = inputs.manifests[0].root if settings.root is None else locate(settings.root)
     references = tuple(opened.reference(root) for opened in inputs.manifests)
     source: SplitSource = None
     if settings.keep_splits is not None:
@@ -58,6 +59,7 @@ def request_run(settings: Assignment) -> RequestedRun:
 
 def _recipe(settings: Assignment, source: SplitSource) -> ShardsRecipe:
     ratios = parse_ratios(settings.ratios) if settings.ratios is not None else {}
+    only_labels = split_words(settings.only_labels)
     shard_bytes = int(settings.shard_bytes or DEFAULT_SHARD_BYTES)
     return ShardsRecipe(
         algorithm=ALGORITHM,
@@ -68,14 +70,14 @@ def _recipe(settings: Assignment, source: SplitSource) -> ShardsRecipe:
         splits={name: float(ratio) for name, ratio in ratios.items()},
         # A pattern or a table also names splits of recordings, so a recording needs no group.
         ungrouped=settings.ungrouped if ratios else "by-recording",
-        labels=settings.vocabulary,
+        labels=split_words(settings.labels),
         target=settings.target,
         compression=settings.compression,
         format=settings.format,
-        only_labels=settings.taken_labels,
-        without_flags=settings.refused_flags,
+        only_labels=only_labels and tuple(sorted(only_labels)),
+        without_flags=tuple(sorted(split_words(settings.without_flags) or ())),
         min_seconds=settings.min_seconds,
-        class_weights=settings.weights,
+        class_weights=parse_weights(settings.class_weights),
         resample=settings.resample,
         stratify=settings.stratify,
         split_pattern=settings.split_pattern,
@@ -86,11 +88,11 @@ def _recipe(settings: Assignment, source: SplitSource) -> ShardsRecipe:
 
 def rules_of(recipe: ShardsRecipe, inputs: Inputs, source: SplitSource) -> Rules:
     """Return the rules of a recipe for the windows of *inputs*."""
-    by_path = isinstance(source, SplitTable) and source.key == "recording"
+    by_path = isinstance(source, SplitTable) and source.column == "path"
     return Rules(
         recipe,
         inputs.feature,
-        inputs.sample_rate,
+        inputs.manifests[0].manifest.recipe.feature.sample_rate,
         split_key="recording" if by_path or recipe.split_pattern is not None else "group",
         previous_seed=source.seed if isinstance(source, PreviousRun) else None,
     )

@@ -11,8 +11,6 @@ from audioloom_manifest.parquet import feature_bytes
 from audioloom_manifest.records.compression import STREAMS
 from audioloom_manifest.records.example import Encoding
 
-TFRECORD = "tfrecord"
-
 
 @dataclass(frozen=True)
 class Rules:
@@ -64,6 +62,11 @@ class Rules:
         """Whether records have a number to learn."""
         return self.recipe.target == "number"
 
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The labels that records may have; empty if that is any."""
+        return frozenset(self.recipe.labels or ())
+
     @property
     def encoding(self) -> Encoding:
         """How the values are stored; Example has no half precision."""
@@ -82,7 +85,7 @@ class Rules:
     @property
     def indexed(self) -> bool:
         """Whether shards have an index of offsets; files of rows need none."""
-        return self.recipe.format == TFRECORD
+        return self.recipe.format == "tfrecord"
 
     @property
     def is_plain(self) -> bool:

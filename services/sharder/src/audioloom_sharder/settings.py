@@ -9,7 +9,7 @@ from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Size
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from audioloom_sharder.balance.class_weights import ClassWeights, parse_weights
+from audioloom_sharder.balance.class_weights import parse_weights
 from audioloom_sharder.splits.ratios import DEFAULT_RATIOS, compile_pattern
 
 __all__ = [
@@ -113,7 +113,7 @@ class Assignment(Settings):
     def _are_words(cls, value: str | None, field: ValidationInfo) -> str | None:
         if value is not None:
             what = "flag" if field.field_name == "without_flags" else "label"
-            words = split_words(value)
+            words = [word.strip() for word in value.split(",")]
             if not all(words):
                 raise ValueError(f"an empty {what} in {value!r}")
             if len(set(words)) < len(words):
@@ -121,49 +121,31 @@ class Assignment(Settings):
                 raise ValueError(f"the {what} {twice!r} twice")
         return value
 
-    @field_validator("class_weights")
+    @field_validator("class_weights", "split_pattern")
     @classmethod
-    def _are_weights(cls, value: str) -> str:
-        parse_weights(value)
+    def _can_be_read(cls, value: str | None, field: ValidationInfo) -> str | None:
+        if value is not None:
+            read = parse_weights if field.field_name == "class_weights" else compile_pattern
+            read(value)
         return value
 
     @model_validator(mode="after")
-    def _labels_are_learned(self) -> "Assignment":
-        if self.target == "number" and self.weights is not None:
+    def _fit_together(self) -> "Assignment":
+        if self.target == "number" and parse_weights(self.class_weights) is not None:
             raise ValueError("--class-weights are for labels, and --target number learns none")
         if self.target == "number" and self.resample != "none":
             raise ValueError("--resample goes by labels, and --target number learns none")
-        return self
-
-    @field_validator("split_pattern")
-    @classmethod
-    def _is_pattern(cls, value: str | None) -> str | None:
-        if value is not None:
-            compile_pattern(value)
-        return value
-
-    @model_validator(mode="after")
-    def _one_way_of_splitting(self) -> "Assignment":
-        flags = {
-            "--split-pattern": self.split_pattern is not None,
-            "--split-table": self.split_table is not None,
-            "--split": self.split is not None,
-            "--stratify": self.stratify,
-            "--keep-splits": self.keep_splits is not None,
-        }
-        used = [flag for flag, is_used in flags.items() if is_used]
-        by_data = self.split_pattern is not None or self.split_table is not None
-        if not by_data and self.unassigned == "drop":
+        if self.ratios is not None and self.unassigned == "drop":
             raise ValueError("--unassigned is for --split-pattern and --split-table: give one")
-        if by_data and len(used) > 1:
+        ways = ("split_pattern", "split_table", "split", "stratify", "keep_splits")
+        used = [
+            f"--{way.replace('_', '-')}" for way in ways if getattr(self, way) not in (None, False)
+        ]
+        if self.ratios is None and len(used) > 1:
             raise ValueError(
                 f"{used[0]} and {used[1]} exclude each other: the splits are read from the data,"
                 " or divided by ratios"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _one_size(self) -> "Assignment":
         if self.shards is not None and self.shard_bytes is not None:
             raise ValueError("--shards and --shard-bytes exclude each other: give one")
         if self.shards is not None and self.shards % self.lanes:
@@ -172,10 +154,6 @@ class Assignment(Settings):
             raise ValueError(
                 f"--shards {self.shards} is not a multiple of --lanes {self.lanes}: try {near}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _known_compression(self) -> "Assignment":
         if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
             raise ValueError(
                 f"--format {self.format} has no --compression {self.compression}: try"
@@ -190,30 +168,18 @@ class Assignment(Settings):
             return None
         return DEFAULT_RATIOS if self.split is None else self.split
 
-    @property
-    def vocabulary(self) -> tuple[str, ...] | None:
-        """The label vocabulary, when it is an option."""
-        return None if self.labels is None else split_words(self.labels)
 
-    @property
-    def taken_labels(self) -> tuple[str, ...] | None:
-        """The labels of the windows to take, sorted."""
-        return None if self.only_labels is None else tuple(sorted(split_words(self.only_labels)))
-
-    @property
-    def weights(self) -> ClassWeights:
-        """The requested class weights."""
-        return parse_weights(self.class_weights)
-
-    @property
-    def refused_flags(self) -> tuple[str, ...]:
-        """The flags of the windows to leave out, sorted."""
-        return tuple(sorted(split_words(self.without_flags))) if self.without_flags else ()
-
-
-def split_words(text: str) -> tuple[str, ...]:
+def split_words(text: str | None) -> tuple[str, ...] | None:
     """Words between commas."""
-    return tuple(word.strip() for word in text.split(","))
+    return None if text is None else tuple(word.strip() for word in text.split(","))
+
+
+class _Read(SparkSettings):
+    master: str = Field(
+        "inline",
+        pattern=_MASTER,
+        description="Spark master that reads, or inline: this process.",
+    )
 
 
 class RunSettings(Assignment, SparkSettings):
@@ -226,18 +192,13 @@ class RunSettings(Assignment, SparkSettings):
     )
 
 
-class PlanSettings(Assignment, SparkSettings):
+class PlanSettings(Assignment, _Read):
     """`plan`: show what run would write."""
 
     groups: ClassVar = {"Training": "replicas batch_size"}
 
     replicas: str = Field("1,2,3,4", description="Numbers of replicas, separated by commas.")
     batch_size: int = Field(64, ge=1, description="Records of a global batch, over all replicas.")
-    master: str = Field(
-        "inline",
-        pattern=_MASTER,
-        description="Spark master that reads, or inline: this process.",
-    )
 
     @field_validator("replicas")
     @classmethod
@@ -259,7 +220,7 @@ class _OfOneRun(Settings):
     )
 
 
-class VerifySettings(_OfOneRun, SparkSettings):
+class VerifySettings(_OfOneRun, _Read):
     """`verify`: read everything again."""
 
     split_table: str | None = Field(
@@ -267,11 +228,6 @@ class VerifySettings(_OfOneRun, SparkSettings):
     )
     inputs: bool = Field(
         default=True, description="Read the features too: find each window exactly once."
-    )
-    master: str = Field(
-        "inline",
-        pattern=_MASTER,
-        description="Spark master that reads, or inline: this process.",
     )
 
 

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 from audioloom_sharder.sharding.assignment import (
-    batch_records,
     divisors,
     lanes_for,
     place,
-    rank_of,
-    records_in_shard,
-    replica_records,
+    records_in,
     shards_for,
     steps_per_epoch,
 )
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 lanes_asked = st.sampled_from([1, 2, 3, 4, 6, 8, 12, 24, 60])
+
+
+def rank_of(shard: int, position: int, shards: int) -> int:
+    """Return the rank at *position* of *shard*: the inverse of `place`."""
+    return position * shards + shard
+
+
+def batch_records(
+    step: int, *, replica: int, replicas: int, records: int, batch: int
+) -> NDArray[np.int64]:
+    """Return the epoch positions that *replica* contributes to the global batch *step*."""
+    first, stop = step * batch, min((step + 1) * batch, records)
+    first += (replica - first) % replicas
+    return np.arange(first, max(first, stop), replicas, dtype=np.int64)
 
 
 @st.composite
@@ -55,11 +67,11 @@ def test_lanes_are_the_largest_divisor_that_fits(records: int, lanes: int) -> No
 def test_every_rank_has_a_place_of_its_own(split: tuple[int, int, int]) -> None:
     """Bijective: shards are filled from position 0 without a gap, equal sizes plus or minus one."""
     records, _, shards = split
-    found = place(np.arange(records), shards)
+    shard_of, position_of = place(np.arange(records), shards)
     for shard in range(shards):
-        positions = found.position[found.shard == shard]
-        assert list(range(records_in_shard(shard, shards, records))) == positions.tolist()
-    counts = [records_in_shard(shard, shards, records) for shard in range(shards)]
+        positions = position_of[shard_of == shard]
+        assert list(range(records_in(shard, shards, records))) == positions.tolist()
+    counts = [records_in(shard, shards, records) for shard in range(shards)]
     assert records == sum(counts)
     assert max(counts) - min(counts) <= 1
     assert sorted(counts, reverse=True) == counts
@@ -70,8 +82,8 @@ def test_rank_of_is_the_inverse(split: tuple[int, int, int], data: st.DataObject
     """From shard and position back to the rank."""
     records, _, shards = split
     rank = data.draw(st.integers(0, records - 1))
-    found = place(np.array([rank]), shards)
-    assert rank == rank_of(int(found.shard[0]), int(found.position[0]), shards)
+    (shard,), (position,) = place(np.array([rank]), shards)
+    assert rank == rank_of(int(shard), int(position), shards)
 
 
 @given(split=splits())
@@ -79,7 +91,7 @@ def test_a_lane_has_as_many_records_as_epoch_positions(split: tuple[int, int, in
     """So position p can always be served by lane p % B."""
     records, lanes, shards = split
     for lane in range(lanes):
-        held = sum(records_in_shard(s, shards, records) for s in range(lane, shards, lanes))
+        held = sum(records_in(s, shards, records) for s in range(lane, shards, lanes))
         assert len(range(lane, records, lanes)) == held
 
 
@@ -120,7 +132,7 @@ def test_global_batches_of_millions_are_the_same(
         ]
         assert np.array_equal(expected, np.sort(np.concatenate(parts)))
         for replica, part in enumerate(parts):  # a replica reads shards of its own lanes alone
-            assert {replica} >= set((place(part, shards).shard % lanes % replicas).tolist())
+            assert {replica} >= set((place(part, shards)[0] % lanes % replicas).tolist())
 
 
 @given(split=splits(most=10_000_000))
@@ -128,7 +140,7 @@ def test_shards_of_millions_are_even(split: tuple[int, int, int]) -> None:
     """All shards at once: plus or minus one, none empty, every record in one."""
     records, _, shards = split
     numbers = np.arange(shards)
-    counts = records_in_shard(numbers, shards, records)  # type: ignore[arg-type, var-annotated]
+    counts = records_in(numbers, shards, records)  # type: ignore[arg-type, var-annotated]
     assert records == int(np.sum(counts))
     assert 1 <= int(np.min(counts))
     assert int(np.ptp(counts)) <= 1
@@ -139,17 +151,17 @@ def test_shards_of_millions_are_even(split: tuple[int, int, int]) -> None:
 def test_every_rank_of_millions_has_a_place(split: tuple[int, int, int]) -> None:
     """Shard and position together name no two ranks, and fill every shard from 0 on."""
     records, _, shards = split
-    found = place(np.arange(records), shards)
-    assert np.array_equal(np.arange(records), found.position * shards + found.shard)
-    held = np.bincount(found.shard, minlength=shards)
-    assert [records_in_shard(s, shards, records) for s in range(shards)] == held.tolist()
-    assert np.array_equal(np.bincount(found.position), np.sort(np.bincount(found.position))[::-1])
+    shard_of, position_of = place(np.arange(records), shards)
+    assert np.array_equal(np.arange(records), position_of * shards + shard_of)
+    held = np.bincount(shard_of, minlength=shards)
+    assert [records_in(s, shards, records) for s in range(shards)] == held.tolist()
+    assert np.array_equal(np.bincount(position_of), np.sort(np.bincount(position_of))[::-1])
 
 
 @given(records=st.integers(1, 10_000_000), replicas=st.integers(1, 60))
 def test_replicas_differ_by_at_most_one_record(records: int, replicas: int) -> None:
     """The shares of all replicas add up and are equal plus or minus one."""
-    ratios = [replica_records(w, replicas, records) for w in range(replicas)]
+    ratios = [records_in(w, replicas, records) for w in range(replicas)]
     assert records == sum(ratios)
     assert max(ratios) - min(ratios) <= 1
 

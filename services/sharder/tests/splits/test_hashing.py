@@ -19,7 +19,7 @@ def test_different_records_have_different_keys(
 
 def test_the_hash_is_fixed_for_ever() -> None:
     """Another answer would put every record elsewhere."""
-    found = rank_hashes(["a/b.wav", "é.wav"], [0, 1], [0, 12], seed=3)
+    found = rank_hashes([("a/b.wav", 0, 0), ("é.wav", 1, 12)], seed=3)
     assert [
         [8100691488960100079, 7524959601436096627],
         [7600424959482177442, 2336744191057641538],
@@ -28,7 +28,6 @@ def test_the_hash_is_fixed_for_ever() -> None:
 
 def test_the_seed_changes_the_order() -> None:
     """Two seeds, two orders."""
-    paths = [f"{i}.wav" for i in range(100)]
-    rows = (paths, [0] * 100, [0] * 100)
-    one, other = (rank_hashes(*rows, seed=seed)[:, 0].argsort().tolist() for seed in (0, 1))
+    rows = [(f"{i}.wav", 0, 0) for i in range(100)]
+    one, other = (rank_hashes(rows, seed=seed)[:, 0].argsort().tolist() for seed in (0, 1))
     assert one != other

@@ -46,9 +46,7 @@ def test_two_tries_at_every_unit_make_one_run(
 
     @contextmanager
     def twice(*_: object) -> Iterator[Callable[..., Iterator[Any]]]:
-        def run(
-            units: Sequence[Any], task: Callable[[Any], Any], reads: object = None
-        ) -> Iterator[Any]:
+        def run(units: Sequence[Any], task: Callable[[Any], Any]) -> Iterator[Any]:
             for unit in units:
                 first, second = task(unit), task(unit)
                 assert first.files == second.files

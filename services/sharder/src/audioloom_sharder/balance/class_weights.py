@@ -7,8 +7,6 @@ from typing import Literal
 
 from audioloom_stage.escapes import printable
 
-BALANCED: Literal["balanced"] = "balanced"
-
 ClassWeights = Literal["balanced"] | dict[str, float] | None
 """Requested class weights: balanced by the counts, a weight for each label, or none."""
 
@@ -24,8 +22,8 @@ def parse_weights(text: str) -> ClassWeights:
     """
     if text == "none":
         return None
-    if text == BALANCED:
-        return BALANCED
+    if text == "balanced":
+        return "balanced"
     found: dict[str, float] = {}
     for piece in text.split(","):
         label, equals, number = (word.strip() for word in piece.rpartition("="))

@@ -40,12 +40,7 @@ def bins_of(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def count_labels(labels: Sequence[str], hashes: NDArray[np.uint64]) -> Histograms:
-    """Count windows by label and bin.
-
-    Args:
-        labels: of the windows.
-        hashes: their rank hashes, shape (records, 2).
-    """
+    """Count windows by label and bin of their rank hashes, shape (records, 2)."""
     names, numbers = _numbered(labels)
     keys, counts = np.unique(numbers * _BINS + bins_of(hashes), return_counts=True)
     found: Histograms = {}
@@ -95,13 +90,9 @@ def copies_per_label(
     cuts: Mapping[str, Cut],
     near: Mapping[str, Sequence[int]],
 ) -> dict[str, Copies]:
-    """Make the rule of each label.
+    """Make the rule of each label from its windows and its cut.
 
-    Args:
-        counts: windows of each label.
-        way: fewer of the common, or more of the rare.
-        cuts: from `find_cuts`.
-        near: all hashes of a label in the bin of its cut, in any order.
+    *near* holds all hashes of a label in the bin of its cut, in any order.
     """
     return {
         label: (whole, sorted(near[label])[cuts[label].place] if extra else 0)

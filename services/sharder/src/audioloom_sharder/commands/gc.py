@@ -23,5 +23,4 @@ def _find(root: Location, older_than: float) -> Iterator[Entry]:
 
 def is_ours(path: str) -> bool:
     """Return True if *path*, below a run folder, is one that the sharder writes."""
-    folder, _, name = path.partition("/")
-    return is_product(folder, name) or is_intermediate(path)
+    return is_product(path) or is_intermediate(path)

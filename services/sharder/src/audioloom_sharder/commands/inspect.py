@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 from audioloom_manifest.errors import ManifestError, RecordError
-from audioloom_manifest.kinds import ShardsManifest, TargetStats
+from audioloom_manifest.kinds import ShardsManifest
 from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_manifest.records.example import Record
 from audioloom_runs.tables import size_text, table
@@ -17,12 +17,11 @@ from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.balance.class_weights import weights_text
 from audioloom_sharder.commands.committed import run_data
-from audioloom_sharder.commands.deviations import deviations_text
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import decode_shard
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import InspectSettings
-from audioloom_sharder.splits.deviation import SHOWN, deviations
+from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
 from audioloom_sharder.steps.merge import SHARD_ROLE
 
 
@@ -90,7 +89,11 @@ def _head(opened: Opened[ShardsManifest]) -> str:
 
 def _splits(opened: Opened[ShardsManifest]) -> str:
     splits = opened.manifest.stats.splits
-    numbers_of = {name: _number(one.targets) for name, one in splits.items() if one.targets}
+    numbers_of = {
+        name: f"{one.targets.mean:.4g} ± {sqrt(one.targets.variance):.4g}"
+        for name, one in splits.items()
+        if one.targets
+    }
     head = ["split", "records", "recordings", "groups", "shards", "lanes", "bytes", "labels"]
     head += ["targets"] if numbers_of else []
     rows = [
@@ -108,10 +111,6 @@ def _splits(opened: Opened[ShardsManifest]) -> str:
         for name, split in splits.items()
     ]
     return table(head, rows)
-
-
-def _number(targets: TargetStats) -> str:
-    return f"{targets.mean:.4g} ± {sqrt(targets.variance):.4g}"
 
 
 def _label_counts(labels: dict[str, int]) -> str:
@@ -159,7 +158,7 @@ def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator
 
 
 def _shown(opened: Opened[ShardsManifest], split: str, records: list[Record]) -> str:
-    dtype = np.dtype(opened.manifest.stats.feature.dtype).newbyteorder("<")
+    dtype = Rules(opened.manifest.recipe, opened.manifest.stats.feature).dtype
     rows = []
     for one in records:
         values = np.frombuffer(one.mfcc, dtype=dtype).astype(np.float64)
@@ -180,6 +179,4 @@ def _shown(opened: Opened[ShardsManifest], split: str, records: list[Record]) ->
 
 
 def _object(record: Record) -> dict[str, JSON]:
-    fields = record._asdict()
-    del fields["mfcc"]
-    return fields
+    return {name: value for name, value in record._asdict().items() if name != "mfcc"}

@@ -12,21 +12,19 @@ from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
 
 from audioloom_sharder.balance.class_weights import weights_text
-from audioloom_sharder.commands.deviations import deviations_of, deviations_text
 from audioloom_sharder.commands.warnings import warnings_of
 from audioloom_sharder.io.executor import RunUnits, executor
 from audioloom_sharder.recipe import RequestedRun, request_run
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import PlanSettings
-from audioloom_sharder.sharding.assignment import divisors, replica_records, steps_per_epoch
+from audioloom_sharder.sharding.assignment import divisors, records_in, steps_per_epoch
 from audioloom_sharder.sharding.layout import Layout, SplitLayout, make_layout
 from audioloom_sharder.sharding.ranking import DistinctCounts, count_distinct
-from audioloom_sharder.splits.deviation import SHOWN
-from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory, location_of
+from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
+from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
 from audioloom_sharder.steps.groups import merge_whole
 from audioloom_sharder.steps.resample import resampled
-from audioloom_sharder.windows.metadata_scan import COUNTED, Scan, scan
-from audioloom_sharder.windows.summary import sum_summaries
+from audioloom_sharder.windows.metadata_scan import COUNTED, Sections, Summary, scan, sum_summaries
 
 _SPLIT_HEAD = (
     *("split", "records", "recordings", "groups", "labels"),
@@ -59,7 +57,7 @@ def plan(settings: PlanSettings) -> Result:
         rules, layout, counted, warnings = _scan_inputs(request, run_units)
     if not rules.is_plain:
         warnings.append("bytes are those of uncompressed TFRecord; the files will differ")
-    deviations = deviations_of(layout, rules)
+    far = deviations(rules.recipe.splits, layout.labels_of_splits)
     epochs = {
         split.name: {
             count: epoch_of(split, count, settings.batch_size) for count in settings.replica_counts
@@ -83,7 +81,7 @@ def plan(settings: PlanSettings) -> Result:
             ],
         ),
         f"class weights: {weights}" if weights else "",
-        deviations_text(deviations),
+        deviations_text(far),
         "\n".join(f"warning: {printable(one)}" for one in warnings),
     ]
     data: dict[str, JSON] = {
@@ -97,7 +95,7 @@ def plan(settings: PlanSettings) -> Result:
             split.name: _split_data(split, recordings, groups, epochs[split.name])
             for split, recordings, groups in splits
         },
-        "deviations": [asdict(one) for one in deviations[:SHOWN]],
+        "deviations": [asdict(one) for one in far[:SHOWN]],
         "warnings": [*warnings],
     }
     return Result(text="\n\n".join(part for part in parts if part), data=data)
@@ -107,13 +105,13 @@ def epoch_of(split: SplitLayout, replicas: int, batch: int) -> Epoch | None:
     """Compute the epoch of *split*; None if *replicas* does not divide its lanes."""
     if split.lanes % replicas:
         return None
-    most = replica_records(0, replicas, split.records)
+    most = records_in(0, replicas, split.records)
     return Epoch(
         replicas=replicas,
         steps=steps_per_epoch(split.records, batch),
         last_batch=(split.records - 1) % batch + 1,
         most=most,
-        least=replica_records(replicas - 1, replicas, split.records),
+        least=records_in(replicas - 1, replicas, split.records),
         bytes=round(split.bytes / split.records * most),
     )
 
@@ -125,21 +123,21 @@ def _scan_inputs(
     rules, units = decide_in_memory(inputs, request.rules, request.split_source, run_units)
     rules = resampled(rules, units, run_units)
     with progress(len(units), "scanning", "files") as bar:
-        scans = dict(bar.over(run_units(units, partial(_scan, rules), location_of)))
+        scans = dict(bar.over(run_units(units, partial(_scan, rules))))
     parts = [scans[unit.number] for unit in units]
-    summary = sum_summaries((one.summary for one in parts), rules.splits)
+    summary = sum_summaries((one for _, one in parts), rules.splits)
     layout = make_layout(summary, rules, inputs.where)
-    sections = {name: [one.sections[name] for one in parts] for name in COUNTED}
+    sections = {name: [found[name] for found, _ in parts] for name in COUNTED}
     if rules.needs_lookup:
         merge_whole(sections["groups"], units, rules)
     counted = count_distinct(**sections, splits=len(rules.splits))
     return rules, layout, counted, list(warnings_of(layout, rules, counted, summary))
 
 
-def _scan(rules: Rules, unit: SourceUnit) -> tuple[int, Scan]:
+def _scan(rules: Rules, unit: SourceUnit) -> tuple[int, tuple[Sections, Summary]]:
     """Scan a file; drop the section that counting does not need."""
-    found = scan(unit.table(rules), rules, unit.lookup())
-    return unit.number, Scan({name: found.sections[name] for name in COUNTED}, found.summary)
+    found, summary = scan(unit.table(rules), rules, unit.lookup())
+    return unit.number, ({name: found[name] for name in COUNTED}, summary)
 
 
 def _split_row(split: SplitLayout, recordings: int, groups: int) -> tuple[str, ...]:

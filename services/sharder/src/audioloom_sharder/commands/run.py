@@ -23,11 +23,10 @@ from audioloom_stage.errors import Usage
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import Result
-from audioloom_storage import Location, StorageError
+from audioloom_storage import StorageError
 
-from audioloom_sharder.commands.committed import check_complete, run_result
-from audioloom_sharder.commands.manifest_stats import stats_of
-from audioloom_sharder.commands.warnings import log_warnings
+from audioloom_sharder.commands.committed import check_complete, run_result, stats_of
+from audioloom_sharder.commands.warnings import warnings_of
 from audioloom_sharder.io.executor import RunUnits, executor
 from audioloom_sharder.recipe import RequestedRun, request_run
 from audioloom_sharder.settings import RunSettings
@@ -40,7 +39,6 @@ from audioloom_sharder.steps.decide_splits import (
     SourceUnit,
     assign_all,
     gather_source,
-    location_of,
     source_units,
     with_splits,
 )
@@ -50,7 +48,7 @@ from audioloom_sharder.steps.job import Job, Step, remove_intermediate, unit_nam
 from audioloom_sharder.steps.merge import make_shards, shard_units
 from audioloom_sharder.steps.rank import rank_range, scan_source
 from audioloom_sharder.steps.resample import resampled
-from audioloom_sharder.windows.summary import SUMMARY, sum_summaries
+from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
 log = structlog.get_logger()
 
@@ -70,7 +68,11 @@ def run(settings: RunSettings) -> Result:
         log.info("already committed", location=str(opened.location))
         return run_result(opened, ours=False)
     _check_reachable(settings, request.split_source)
-    attempt = _attempt(settings, request.split_source)
+    recorded = settings.for_the_record()
+    if isinstance(request.split_source, SplitTable):
+        # The recipe holds only the table's checksum; `verify` needs the location to find it.
+        recorded["split_table"] = str(request.split_source.location)
+    attempt = new_attempt("sharder", recorded, libraries=_LIBRARIES)
     try:
         with executor(settings, root_of(request.plan.folder), attempt.counts) as run_units:
             committed = _write_run(request, attempt, run_units)
@@ -85,10 +87,21 @@ def run(settings: RunSettings) -> Result:
 
 
 def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> Committed:
-    job, units = _decide_splits(_job(request, attempt), source_units(request.inputs), run_units)
+    plan, inputs = request.plan, request.inputs
+    name = run_name("shards", plan.recipe, plan.input_identities)
+    job = Job(
+        folder=plan.folder,
+        basis=digest([name, attempt.producer.version]),
+        attempt=attempt.id,
+        rules=request.rules,
+        where=inputs.where,
+        ranges=ranges_for(inputs.windows),
+        split_source=request.split_source,
+    )
+    job, units = _decide_splits(job, source_units(inputs), run_units)
     job = _decide_copies(job, units, run_units)
     # Compute the hashes and the split of every window, one unit per features file.
-    scanned = _do(job, steps.SCANS, units, partial(scan_source, job), run_units, location_of)
+    scanned = _do(job, steps.SCANS, units, partial(scan_source, job), run_units)
     summaries = (SUMMARY.validate_python(one.counts["summary"]) for one in scanned)
     summary = sum_summaries(summaries, job.rules.splits)
     layout = make_layout(summary, job.rules, job.where)
@@ -96,13 +109,14 @@ def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> 
     rank = partial(rank_range, job, units, scanned)
     ranked = _do(job, steps.RANKS, range(job.ranges), rank, run_units)
     counted = sum_counts([DistinctCounts(**one.counts["counted"]) for one in ranked])
-    log_warnings(layout, job.rules, counted, summary)
+    for warning in warnings_of(layout, job.rules, counted, summary):
+        log.warning(warning)
     publish = partial(publish_groups, job, units, scanned, sum(counted.groups))
     groups = _do(job, steps.GROUPS, range(1), publish, run_units)
     receipts = _write_shards(job, layout, units, scanned, ranked, run_units)
     files = [entry for receipt in (*groups, *receipts) for entry in receipt.files]
     stats = stats_of(layout, job.rules, counted, receipts, summary.excluded)
-    committed = commit(request.plan, attempt, files, stats)
+    committed = commit(plan, attempt, files, stats)
     remove_intermediate(job.folder)
     return committed
 
@@ -113,8 +127,7 @@ def _decide_splits(
     """Decide the split of each group if splits need more than a hash."""
     if not job.rules.needs_lookup:
         return job, units
-    gather = partial(gather_source, job)
-    members = _do(job, steps.MEMBERS, units, gather, run_units, location_of)
+    members = _do(job, steps.MEMBERS, units, partial(gather_source, job), run_units)
     decided = _do(job, steps.SPLITS, range(1), partial(assign_all, job, members), run_units)
     return with_splits(job, units, members, decided[0])
 
@@ -148,7 +161,7 @@ def _write_shards(
     runs = []
     if len(done) < len(shards):
         encode = partial(make_segment, job, layout, scanned, ranked)
-        segments = _do(job, steps.SEGMENTS, units, encode, run_units, location_of)
+        segments = _do(job, steps.SEGMENTS, units, encode, run_units)
         runs = [run for receipt in segments for run in runs_of(receipt)]
     task = partial(make_shards, job, layout, runs)
     return _do(job, steps.SHARDS, shards, task, run_units, done=done)
@@ -165,7 +178,6 @@ def _do(
     units: Sequence[Unit],
     task: Callable[[Unit], Receipt],
     run_units: RunUnits,
-    reads: Callable[[Unit], Location] | None = None,
     done: Mapping[str, Receipt] | None = None,
 ) -> list[Receipt]:
     """Run the units of a step that have no receipt; return all receipts, in order."""
@@ -173,7 +185,7 @@ def _do(
     names = [unit_name(job, step, number) for number in range(len(units))]
     todo = [unit for unit, name in zip(units, names, strict=True) if name not in receipts]
     with progress(len(todo), step.activity, step.units) as bar:
-        for receipt in bar.over(run_units(todo, task, reads)):
+        for receipt in bar.over(run_units(todo, task)):
             receipts[receipt.unit] = receipt
     return [receipts[name] for name in names]
 
@@ -186,24 +198,3 @@ def _check_reachable(settings: RunSettings, source: SplitSource) -> None:
             where="--split-table" if isinstance(source, SplitTable) else "--keep-splits",
             hint="Copy it there: hdfs dfs -put.",
         )
-
-
-def _attempt(settings: RunSettings, source: SplitSource) -> Attempt:
-    # The recipe holds only the table's checksum; `verify` needs the location to find the table.
-    table = {"split_table": str(source.location)} if isinstance(source, SplitTable) else {}
-    recorded = {**settings.for_the_record(), **table}
-    return new_attempt("sharder", recorded, libraries=_LIBRARIES)
-
-
-def _job(request: RequestedRun, attempt: Attempt) -> Job:
-    plan = request.plan
-    name = run_name("shards", plan.recipe, plan.input_identities)
-    return Job(
-        folder=plan.folder,
-        basis=digest([name, attempt.producer.version]),
-        attempt=attempt.id,
-        rules=request.rules,
-        where=request.inputs.where,
-        ranges=ranges_for(request.inputs.windows),
-        split_source=request.split_source,
-    )

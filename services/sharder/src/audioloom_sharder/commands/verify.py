@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.kinds import CoefficientStats, ShardsManifest
 from audioloom_manifest.reader import Opened, read_manifest
@@ -21,9 +20,9 @@ from audioloom_sharder.io.executor import RunUnits, executor
 from audioloom_sharder.recipe import ALGORITHM
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import VerifySettings
-from audioloom_sharder.sharding.assignment import records_in_shard
+from audioloom_sharder.sharding.assignment import records_in
 from audioloom_sharder.statistics.coefficients import CoefficientSums
-from audioloom_sharder.steps.decide_splits import SourceUnit, location_of
+from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.steps.merge import INDEX_ROLE, SHARD_ROLE
 from audioloom_sharder.verification.lineage import reopen_inputs
 from audioloom_sharder.verification.manifest import (
@@ -33,7 +32,6 @@ from audioloom_sharder.verification.manifest import (
 )
 from audioloom_sharder.verification.shard import (
     Findings,
-    RunClaims,
     ShardFiles,
     check_shard,
     expected_findings,
@@ -92,16 +90,14 @@ def _check(
             inputs = replace(decided, resampling=copies), units
         except (ManifestError, StorageError, BadData) as error:
             problems.append(f"input: {error}")
-    groups, table, wrong = open_groups(opened, rules)
+    claims, table, wrong = open_groups(opened, rules)
     problems += wrong
     if inputs is not None and table is not None:
         decided, units = inputs
-        parts = list(run_units(units, partial(groups_of, decided), location_of))
+        parts = list(run_units(units, partial(groups_of, decided)))
         wrong, elsewhere = compare_groups(table, parts, decided.splits)
         problems += wrong
-        groups = replace(groups, wrong=elsewhere)
-    label_ids = {label: number for number, label in enumerate(stats.labels)}
-    claims = RunClaims(opened.folder, rules, label_ids, groups)
+        claims = replace(claims, wrong=elsewhere)
     shards: list[Findings] = []
     with progress(len(pairs), "reading shards", "shards") as bar:
         for seen in bar.over(run_units(pairs, partial(check_shard, claims))):
@@ -117,32 +113,25 @@ def _check(
 
 def _pairs(opened: Opened[ShardsManifest], rules: Rules) -> tuple[list[ShardFiles], list[str]]:
     """Pair each shard with its index, if any; return also problems of the list of files."""
-    files = opened.files()
+    files = {(one.split, one.role, one.shard): one for one in opened.files()}
     pairs, problems = [], []
     for name, stats in opened.manifest.stats.splits.items():
-        data, index = (_numbered(files, name, role) for role in (SHARD_ROLE, INDEX_ROLE))
         for number in range(stats.shards):
-            if number not in data or (rules.indexed and number not in index):
+            data, index = (files.get((name, role, number)) for role in (SHARD_ROLE, INDEX_ROLE))
+            if data is None or (rules.indexed and index is None):
                 problems.append(f"{name} {number:05d}: the list of files lacks shard or index")
                 continue
-            pairs.append(ShardFiles(name, number, data[number], index.get(number)))
-            expected = records_in_shard(number, stats.shards, stats.records)
-            if data[number].records != expected:
+            pairs.append(ShardFiles(name, data, index))
+            expected = records_in(number, stats.shards, stats.records)
+            if data.records != expected:
                 problems.append(
-                    f"{data[number].path}: expected {expected} records for balance,"
-                    f" found {data[number].records} in the list of files"
+                    f"{data.path}: expected {expected} records for balance, found {data.records} in"
+                    " the list of files"
                 )
-        if beyond := sorted(number for number in {*data, *index} if number >= stats.shards):
-            problems.append(f"{name}: shard {beyond[0]} of {stats.shards}")
+        numbers = [shard for split, _, shard in files if split == name and shard is not None]
+        if beyond := [shard for shard in numbers if shard >= stats.shards]:
+            problems.append(f"{name}: shard {min(beyond)} of {stats.shards}")
     return pairs, problems
-
-
-def _numbered(files: Sequence[FileEntry], split: str, role: str) -> dict[int, FileEntry]:
-    return {
-        entry.shard: entry
-        for entry in files
-        if entry.split == split and entry.role == role and entry.shard is not None
-    }
 
 
 def _check_stats(opened: Opened[ShardsManifest], shards: Sequence[Findings]) -> Iterator[str]:
@@ -183,7 +172,7 @@ def _check_inputs(
     task = partial(expected_findings, rules, opened.manifest.stats.labels)
     parts: list[Findings] = []
     with progress(len(units), "reading features", "files") as bar:
-        parts.extend(bar.over(run_units(units, task, location_of)))
+        parts.extend(bar.over(run_units(units, task)))
     whole = total_findings(parts)
     problems = [problem for part in parts for problem in part.problems]
     problems += check_resampling(opened, whole.offered)

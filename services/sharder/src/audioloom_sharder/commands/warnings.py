@@ -2,23 +2,13 @@
 
 from collections.abc import Iterator
 
-import structlog
-
-from audioloom_sharder.commands.deviations import deviations_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.sharding.ranking import DistinctCounts
-from audioloom_sharder.windows.summary import Summary
-
-log = structlog.get_logger()
+from audioloom_sharder.splits.deviation import deviations
+from audioloom_sharder.windows.metadata_scan import Summary
 
 _LARGE = 0.5
-
-
-def log_warnings(layout: Layout, rules: Rules, counted: DistinctCounts, summary: Summary) -> None:
-    """Log every warning."""
-    for warning in warnings_of(layout, rules, counted, summary):
-        log.warning(warning)
 
 
 def warnings_of(
@@ -70,7 +60,7 @@ def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
         if missing:
             some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
             yield f"no record of split {split.name} has the label {some}"
-    found = deviations_of(layout, rules)
+    found = deviations(rules.recipe.splits, layout.labels_of_splits)
     far = [one for one in found if one.missed]
     if far:
         first, name = far[0], str(far[0].missed)

@@ -8,7 +8,7 @@ The bytes depend only on the records and the release of Arrow, which both format
 Groups of rows end after a fixed number of rows, and the file holds no time, place or source.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import BinaryIO
 
@@ -74,7 +74,7 @@ def write_orc(records: Iterator[Record], rules: Rules) -> Iterator[bytes]:
 def read_parquet(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
     """Read the records of a Parquet file; damage raises `DamagedRecord`."""
     with (
-        damage_as(_not_whole("Parquet")),
+        damage_as(lambda text: DamagedRecord(f"not a whole Parquet file: {text}")),
         pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file,
     ):
         for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
@@ -83,14 +83,10 @@ def read_parquet(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
 
 def read_orc(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
     """Read the records of an ORC file; damage raises `DamagedRecord`."""
-    with damage_as(_not_whole("ORC")):
+    with damage_as(lambda text: DamagedRecord(f"not a whole ORC file: {text}")):
         file = orc.ORCFile(stream)
         for number in range(file.nstripes):
             yield from _records(file.read_stripe(number), rules)
-
-
-def _not_whole(what: str) -> Callable[[str], DamagedRecord]:
-    return lambda text: DamagedRecord(f"not a whole {what} file: {text}")
 
 
 def _columns(rules: Rules) -> pa.Schema:

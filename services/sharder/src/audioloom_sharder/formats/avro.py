@@ -50,7 +50,10 @@ def write(records: Iterable[Record], rules: Rules) -> Iterator[bytes]:
         compression_level=_LEVEL if compression == "deflate" else None,
     )
     for record in records:
-        writer.write(_row(record, rules))
+        row = {**record._asdict(), "mfcc": np.frombuffer(record.mfcc, rules.dtype).tolist()}
+        if record.target is None:
+            del row["target"]
+        writer.write(row)
         yield from sink.take()
     writer.flush()
     yield from sink.take()
@@ -63,8 +66,9 @@ def read(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
         found = (to_parsing_canonical_form(rows.writer_schema or "null"), rows.codec)
         if found != (to_parsing_canonical_form(_fields(rules)), _CODECS[rules.recipe.compression]):
             raise DamagedRecord("not an Avro file of the schema and codec that it should have")  # noqa: TRY301
-        for row in rows:
-            yield _record(row, rules)
+        for row in cast("Iterator[dict[str, Any]]", rows):
+            values = np.array(row.pop("mfcc"), rules.dtype)
+            yield Record(mfcc=values.tobytes(), target=row.pop("target", None), **row)
     except (DamagedRecord, StorageError):
         raise
     except Exception as error:
@@ -79,15 +83,3 @@ def _fields(rules: Rules) -> Any:
         if rules.has_target or name != "target"
     ]
     return fastavro.parse_schema({"type": "record", "name": "audioloom.Window", "fields": fields})
-
-
-def _row(record: Record, rules: Rules) -> dict[str, object]:
-    row = record._asdict()
-    if record.target is None:
-        del row["target"]
-    return {**row, "mfcc": np.frombuffer(record.mfcc, rules.dtype).tolist()}
-
-
-def _record(row: Any, rules: Rules) -> Record:
-    values = np.array(row.pop("mfcc"), rules.dtype)
-    return Record(mfcc=values.tobytes(), target=row.pop("target", None), **row)

@@ -39,10 +39,8 @@ def encode_shard(
 ) -> Iterator[bytes | memoryview]:
     """Encode a shard, in pieces; the bytes of plain TFRecord are the records themselves.
 
-    Args:
-        rules: the rules of the run.
-        windows: its records in order, framed and checked, in batches. The batch size does not
-        change the bytes. A batch's memory may be reused when the next batch is requested.
+    The records are framed and checked, in batches whose size does not change the bytes. A batch's
+    memory may be reused when the next batch is requested.
     """
     framed = chain.from_iterable(windows)
     if rules.indexed:

@@ -1,16 +1,16 @@
 """Open features manifests, and refuse those that were made by different recipes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from audioloom_manifest.envelope import FileEntry
-from audioloom_manifest.kinds import FeaturesManifest, FeaturesRecipe, ShardFeature
+from audioloom_manifest.kinds import FeaturesManifest, ShardFeature
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_storage import Location, locate
 
-from audioloom_sharder.errors import BadFeatures, MixedInputs
+from audioloom_sharder.errors import BadFeatures
 
-ROLE = "features"
 #: The division into units does not change a window, so it may differ.
 _MAY_DIFFER = frozenset({"unit_bytes", "unit_recordings"})
 
@@ -42,16 +42,6 @@ class Inputs:
         return ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape)
 
     @property
-    def sample_rate(self) -> int:
-        """Samples per second, the rate behind `valid_samples` of a window."""
-        return self.manifests[0].manifest.recipe.feature.sample_rate
-
-    @property
-    def root(self) -> Location:
-        """The root of the first input."""
-        return self.manifests[0].root
-
-    @property
     def where(self) -> str:
         """The text by which errors name the inputs."""
         return ", ".join(str(opened.folder) for opened in self.manifests)
@@ -67,13 +57,13 @@ def open_inputs(places: Sequence[str]) -> Inputs:
 
     Raises:
         ManifestError: one is missing, damaged, of another kind or an unknown version.
-        MixedInputs: two were made by different recipes; the first difference is named.
-        BadFeatures: they hold no windows, or a feature that shards cannot hold.
+        BadFeatures: two were made by different recipes (the first difference is named), or they
+            hold no windows, or a feature that shards cannot hold.
     """
     opened = [read_manifest(locate(place), "features") for place in places]
     by_identity = {one.manifest.identity: one for one in opened}
     if len(by_identity) < len(opened):
-        raise MixedInputs(
+        raise BadFeatures(
             expected="each features run once",
             found="the same run twice",
             where=", ".join(str(one.folder) for one in opened),
@@ -82,7 +72,7 @@ def open_inputs(places: Sequence[str]) -> Inputs:
     first = manifests[0]
     for other in manifests[1:]:
         _check_same_recipe(first, other)
-    sources = (Source(one.folder, entry) for one in manifests for entry in one.files(ROLE))
+    sources = (Source(one.folder, entry) for one in manifests for entry in one.files("features"))
     inputs = Inputs(manifests, tuple(sources))
     if inputs.feature.name != "mfcc":
         raise BadFeatures(
@@ -102,10 +92,10 @@ def open_inputs(places: Sequence[str]) -> Inputs:
 
 
 def _check_same_recipe(one: Opened[FeaturesManifest], other: Opened[FeaturesManifest]) -> None:
-    left, right = _flat(one.manifest.recipe), _flat(other.manifest.recipe)
-    for field in sorted(left.keys() | right.keys()):
+    left, right = (dict(_flat("", each.manifest.recipe.model_dump())) for each in (one, other))
+    for field in sorted((left.keys() | right.keys()) - _MAY_DIFFER):
         if left.get(field) != right.get(field):
-            raise MixedInputs(
+            raise BadFeatures(
                 "the features were made by different recipes",
                 expected=f"{field} = {left.get(field)!r} as in {one.folder}",
                 found=f"{right.get(field)!r}",
@@ -114,13 +104,9 @@ def _check_same_recipe(one: Opened[FeaturesManifest], other: Opened[FeaturesMani
             )
 
 
-def _flat(recipe: FeaturesRecipe) -> dict[str, object]:
-    flat: dict[str, object] = {}
-    pending: list[tuple[str, object]] = [("", recipe.model_dump(exclude=set(_MAY_DIFFER)))]
-    while pending:
-        name, value = pending.pop()
-        if isinstance(value, dict):
-            pending += [(f"{name}.{key}".lstrip("."), inner) for key, inner in value.items()]
+def _flat(prefix: str, value: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            yield from _flat(f"{prefix}{key}.", inner)
         else:
-            flat[name] = value
-    return flat
+            yield f"{prefix}{key}", inner

@@ -15,23 +15,12 @@ from audioloom_storage import open_read
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.manifests import Source
+from audioloom_sharder.inputs.window import Row
 from audioloom_sharder.io.arrow_errors import damage_as
 from audioloom_sharder.io.buffers import buffer
 
-IDENTITY_COLUMNS = (
-    "path",
-    "member",
-    "channel",
-    "window",
-    "label",
-    "target",
-    "group",
-    "valid_frames",
-    "recording_sha256",
-    "flags",
-    "valid_samples",
-)
-"""The columns that identify a window, without its values."""
+IDENTITY_COLUMNS = (*Row._fields, "flags", "valid_samples")
+"""The columns that identify a window, and those that filters read."""
 
 REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
 

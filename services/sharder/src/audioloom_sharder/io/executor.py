@@ -16,22 +16,18 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-INLINE = "inline"
-
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
 
 
 class RunUnits(Protocol):
-    """Run a task on every unit; the answers come in the order in which units finish."""
+    """Run a task on every unit; the answers come in the order in which units finish.
 
-    def __call__(
-        self,
-        units: Sequence[Unit],
-        task: Callable[[Unit], Answer],
-        reads: Callable[[Unit], Location] | None = None,
-    ) -> Iterator[Answer]:
-        """Run the task on every unit; *reads* names the main input file of a unit."""
+    On a cluster a unit with a `location` runs near the blocks of that file.
+    """
+
+    def __call__(self, units: Sequence[Unit], task: Callable[[Unit], Answer]) -> Iterator[Answer]:
+        """Run the task on every unit."""
 
 
 @contextmanager
@@ -42,22 +38,15 @@ def executor(
 
     The first unit starts Spark, so a run whose work is already done never pays for it.
 
-    Args:
-        settings: the master, and how Spark reaches a cluster.
-        root: the root of the run.
-        counts: receives the number of units that ran on a node with their blocks, on a cluster.
+    On a cluster, *counts* receives the number of units that ran on a node with their blocks.
     """
-    if settings.master == INLINE:
+    if settings.master == "inline":
         yield _inline
         return
     with ExitStack() as stack:
         session: list[SparkSession] = []
 
-        def run(
-            units: Sequence[Unit],
-            task: Callable[[Unit], Answer],
-            reads: Callable[[Unit], Location] | None = None,
-        ) -> Iterator[Answer]:
+        def run(units: Sequence[Unit], task: Callable[[Unit], Answer]) -> Iterator[Answer]:
             if not units:
                 return
             # The imports take half a second, which `--help` and a finished run need not spend.
@@ -70,8 +59,9 @@ def executor(
                 started = spark_session("audioloom-sharder", settings, root)
                 session.append(stack.enter_context(started))
             hosts = None
-            if settings.master == "yarn" and reads is not None:
-                hosts = block_hosts(session[0], [[reads(unit)] for unit in units])
+            places = [[unit.location] for unit in units if hasattr(unit, "location")]
+            if settings.master == "yarn" and places:
+                hosts = block_hosts(session[0], places)
             locality = Locality()
             patient = partial(_retry_once, task)
             yield from run_units(session[0], units, patient, hosts=hosts, locality=locality)
@@ -82,11 +72,7 @@ def executor(
         yield run
 
 
-def _inline(
-    units: Sequence[Unit],
-    task: Callable[[Unit], Answer],
-    reads: Callable[[Unit], Location] | None = None,  # noqa: ARG001 - everything is here
-) -> Iterator[Answer]:
+def _inline(units: Sequence[Unit], task: Callable[[Unit], Answer]) -> Iterator[Answer]:
     return map(partial(_retry_once, task), units)
 
 

@@ -10,17 +10,8 @@ exactly as many as it has positions. Hence the set of records in every global ba
 for every ``W`` that divides ``B``, and replicas differ by at most one record.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
-
-
-class Place(NamedTuple):
-    """Shard numbers and positions within the shard, element by element."""
-
-    shard: NDArray[np.int64]
-    position: NDArray[np.int64]
 
 
 def divisors(number: int) -> tuple[int, ...]:
@@ -47,35 +38,18 @@ def shards_for(
     return lanes * max(1, min(rounds, most))
 
 
-def place(ranks: NDArray[np.int64], shards: int) -> Place:
+def place(
+    ranks: NDArray[np.int64], shards: NDArray[np.int64] | int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Compute shard and position of each of *ranks*."""
-    return Place(ranks % shards, ranks // shards)
+    return ranks % shards, ranks // shards
 
 
-def rank_of(shard: int, position: int, shards: int) -> int:
-    """Return the rank at *position* of *shard*: the inverse of `place`."""
-    return position * shards + shard
-
-
-def records_in_shard(shard: int, shards: int, records: int) -> int:
-    """Count the records in *shard*; shards differ by one record at most."""
-    return (records - shard + shards - 1) // shards
-
-
-def replica_records(replica: int, replicas: int, records: int) -> int:
-    """Count the records that *replica* of *replicas* reads in an epoch."""
-    return (records - replica + replicas - 1) // replicas
+def records_in(part: int, parts: int, records: int) -> int:
+    """Count the records in a shard, or of a replica in an epoch; parts differ by one at most."""
+    return (records - part + parts - 1) // parts
 
 
 def steps_per_epoch(records: int, batch: int) -> int:
     """Count the global batches of an epoch; the last batch may be short."""
     return -(-records // batch)
-
-
-def batch_records(
-    step: int, *, replica: int, replicas: int, records: int, batch: int
-) -> NDArray[np.int64]:
-    """Return the epoch positions that *replica* contributes to the global batch *step*."""
-    first, stop = step * batch, min((step + 1) * batch, records)
-    first += (replica - first) % replicas
-    return np.arange(first, max(first, stop), replicas, dtype=np.int64)

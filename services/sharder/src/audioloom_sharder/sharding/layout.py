@@ -1,14 +1,14 @@
 """Decide the shards of each split and the numbers of the labels, before anything is written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from audioloom_sharder.balance.class_weights import weights_of
-from audioloom_sharder.errors import BadFeatures, EmptySplit
+from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.sharding.assignment import lanes_for, records_in_shard, shards_for
+from audioloom_sharder.sharding.assignment import lanes_for, records_in, shards_for
 from audioloom_sharder.splits.ratios import training_split
-from audioloom_sharder.windows.summary import SplitCount, Summary
+from audioloom_sharder.windows.metadata_scan import SplitCount, Summary
 
 MOST_LABELS = 100_000
 #: One task writes several small shards, because a single one is not worth a task.
@@ -27,7 +27,7 @@ class SplitLayout(SplitCount):
 
     def records_in(self, shard: int) -> int:
         """Count the records of a shard of this split."""
-        return records_in_shard(shard, self.shards, self.records)
+        return records_in(shard, self.shards, self.records)
 
     def units(self) -> Iterator[range]:
         """Yield ranges of shards, one range for each task."""
@@ -51,6 +51,11 @@ class Layout:
         return sum(split.shards for split in self.splits)
 
     @property
+    def labels_of_splits(self) -> dict[str, Mapping[str, int]]:
+        """The records of each label, by split."""
+        return {split.name: split.labels for split in self.splits}
+
+    @property
     def records(self) -> int:
         """Records of all splits."""
         return sum(split.records for split in self.splits)
@@ -59,14 +64,8 @@ class Layout:
 def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
     """Decide the shards of every split and the numbers of the labels.
 
-    Args:
-        summary: the content of all features files.
-        rules: the rules of the run.
-        where: the inputs, for errors.
-
     Raises:
-        BadFeatures: some rows cannot become records; names their number and the first row.
-        EmptySplit: no group falls into a requested split.
+        BadFeatures: some rows cannot become records, or no group falls into a requested split.
         InvalidOption: class weights are requested, but there is no split to train on.
     """
     check_faults(summary, rules, where)
@@ -78,7 +77,7 @@ def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
             hint="See --only-labels, --without-flags and --min-seconds.",
         )
     if empty := [name for name, count in summary.splits.items() if not count.records]:
-        raise EmptySplit(
+        raise BadFeatures(
             f"no group falls into the split {' nor '.join(repr(name) for name in empty)}",
             found=", ".join(f"{name} {one.records:,}" for name, one in summary.splits.items()),
             where=where,

@@ -45,14 +45,10 @@ def range_starts(hashes: NDArray[np.uint64], ranges: int) -> list[int]:
 def ranks(
     parts: Sequence[NDArray[np.void]], before: Sequence[int]
 ) -> tuple[list[NDArray[np.int64]], Duplicate | None]:
-    """Rank every window of one range, part by part in the order of *parts*.
+    """Rank every window of one range: the slices of all files' section "records".
 
-    Args:
-        parts: the range's slice of each file's section "records".
-        before: windows of each split in all lower ranges.
-
-    Returns:
-        The ranks, and the first two windows with the same key if there are any.
+    *before* has the windows of each split in all lower ranges. Return the ranks, part by part, and
+    the first two windows with the same key if there are any.
     """
     whole = np.concatenate(parts)
     source = np.repeat(np.arange(len(parts)), [len(part) for part in parts])

@@ -1,7 +1,6 @@
 """Assign every group or recording to a split, from the members of all features files."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +18,14 @@ from audioloom_sharder.splits.table import SplitTable
 SplitSource = PreviousRun | SplitTable | None
 """The source of splits besides ratios, hashes and patterns."""
 
-
-class SplitDecision(NamedTuple):
-    """The names of the splits, and for each features file the split number of each of its keys."""
-
-    names: tuple[str, ...]
-    splits: list[NDArray[np.uint8]]
+SplitDecision = tuple[tuple[str, ...], list[NDArray[np.uint8]]]
+"""The names of the splits, and for each features file the split number of each of its keys."""
 
 
 def assign_splits(
     members: Sequence[Members], rules: Rules, source: SplitSource, where: str
 ) -> SplitDecision:
     """Assign all keys, independent of the order of the files and of the groups within them.
-
-    Args:
-        members: the members of each features file.
-        rules: the rules of the run.
-        source: the previous run or the split table, where there is one.
-        where: the inputs, for errors.
 
     Raises:
         BadFeatures: a pattern or a table names no split, or too many.
@@ -49,7 +38,7 @@ def assign_splits(
         names, lookup = source.read(seed=recipe.seed)
         if not names:
             raise BadFeatures(expected="splits", found="none", where=source.location)
-        return SplitDecision(names, [lookup.find(one.keys) for one in members])
+        return names, [lookup.find(one.keys) for one in members]
     whole = np.concatenate([one.rows for one in members])
     order = ("label", "key") if recipe.stratify else ("key",)
     whole = whole[np.lexsort([whole[name] for name in order])]
@@ -63,7 +52,7 @@ def assign_splits(
     else:
         splits = np.where(pinned == NO_SPLIT, split_of(keys, rules.ratios), pinned)
     lookup = SplitLookup(keys, splits)
-    return SplitDecision(rules.splits, [lookup.find(one.keys) for one in members])
+    return rules.splits, [lookup.find(one.keys) for one in members]
 
 
 def _stratified(
@@ -97,4 +86,4 @@ def _by_pattern(members: Sequence[Members], where: str, pattern: str) -> SplitDe
         numbers = np.full(NO_SPLIT + 1, NO_SPLIT, np.uint8)
         numbers[: len(one.names)] = [names.index(name) for name in one.names]
         splits.append(numbers[one.rows["split"][run_starts(one.rows["key"])]])
-    return SplitDecision(names, splits)
+    return names, splits

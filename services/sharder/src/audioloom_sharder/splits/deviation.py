@@ -1,7 +1,9 @@
 """The deviation of each label from the requested split ratios."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from audioloom_runs.tables import table
 
 SHOWN = 10
 """Labels that a report shows."""
@@ -38,11 +40,9 @@ class Deviation:
 def deviations(
     ratios: Mapping[str, float], labels: Mapping[str, Mapping[str, int]]
 ) -> list[Deviation]:
-    """Compute the deviations of all labels, the largest first.
+    """Compute the deviations of all *labels* of each split, the largest first.
 
-    Args:
-        ratios: the requested ratio of each split; empty if the data name the splits.
-        labels: the records of each label, by split.
+    There are no *ratios*, and no deviations, if the data name the splits.
     """
     if len(ratios) < 2:  # noqa: PLR2004 (one split gets all of every label)
         return []
@@ -54,3 +54,16 @@ def deviations(
             actual = {name: count / total for name, count in counts.items()}
             found.append(Deviation(label, total, dict(ratios), actual))
     return sorted(found, key=lambda one: (-one.worst, -one.records, one.label))
+
+
+def deviations_text(found: Sequence[Deviation]) -> str:
+    """List the labels furthest from the requested ratios; empty without ratios."""
+    if not found:
+        return ""
+    ratios = found[0].requested
+    head = ("label", "records", *(f"{name} ({ratio:.1%})" for name, ratio in ratios.items()))
+    rows = [
+        (one.label, f"{one.records:,}", *(f"{one.actual[name]:.1%}" for name in ratios))
+        for one in found[:SHOWN]
+    ]
+    return f"labels furthest from the requested split\n{table(head, rows)}"

@@ -18,14 +18,7 @@ GROUP = np.dtype([("group", "<u8"), ("records", "<u8"), ("split", "u1")])
 
 
 def merge_groups(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-    """Merge the groups of one range, over all features files.
-
-    Args:
-        parts: `GROUP` rows of each file.
-
-    Returns:
-        `GROUP`, ascending; a group in two splits has two rows.
-    """
+    """Merge the groups (`GROUP`) of all files, ascending; a group in two splits has two rows."""
     whole = np.concatenate(parts)
     whole = whole[np.lexsort((whole["split"], whole["group"]))]
     first = run_starts(whole["group"], whole["split"])

@@ -27,12 +27,9 @@ def record_key(recording: str, channel: int, window: int) -> bytes:
     return struct.pack("<I", len(name)) + name + struct.pack("<qq", channel, window)
 
 
-def rank_hashes(
-    recordings: Sequence[str], channels: Sequence[int], windows: Sequence[int], *, seed: int
-) -> NDArray[np.uint64]:
-    """Compute a 128-bit hash of each record, shape (records, 2): high word, low word."""
+def rank_hashes(rows: Iterable[tuple[str, int, int]], *, seed: int) -> NDArray[np.uint64]:
+    """Compute a 128-bit hash of each (recording, channel, window), shape (rows, 2): high, low."""
     hasher = _hasher(seed, _RANK, KEY_BYTES)
-    rows = zip(recordings, channels, windows, strict=True)
     return _numbers(hasher, (record_key(*row) for row in rows)).reshape(-1, 2)
 
 

@@ -13,14 +13,10 @@ from audioloom_sharder.splits.ratios import NO_SPLIT
 
 
 class SplitLookup(NamedTuple):
-    """Split numbers by key.
-
-    Attributes:
-        keys: hashes of groups or recordings, ascending.
-        splits: the split number of each key, or `NO_SPLIT`.
-    """
+    """The split number of each key, or `NO_SPLIT`."""
 
     keys: NDArray[np.uint64]
+    """Hashes of groups or recordings, ascending."""
     splits: NDArray[np.uint8]
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
@@ -56,12 +52,7 @@ def splits_of_rows(
 ) -> NDArray[np.uint8]:
     """Find the split number of each row, `NO_SPLIT` for rows without a split.
 
-    Args:
-        rows: the rows.
-        groups: the group of each row.
-        hashes: the hash of each group.
-        rules: the rules of the run.
-        lookup: the decided splits of the file; None if hashes and ratios decide.
+    The *groups* of the rows and their *hashes* decide with the ratios if there is no *lookup*.
     """
     if lookup is None:
         return split_of(hashes, rules.ratios)

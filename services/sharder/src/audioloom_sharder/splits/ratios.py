@@ -33,24 +33,19 @@ def parse_ratios(text: str) -> dict[str, Fraction]:
             )
         if name in ratios:
             raise InvalidOption(f"the split {name!r} is named twice; {_EXAMPLE}")
-        ratios[name] = _ratio(name, number)
+        if not _NUMBER.fullmatch(number):
+            raise InvalidOption(
+                f"the ratio of {name!r} is {number!r}, expected a number like 0.1; {_EXAMPLE}"
+            )
+        ratios[name] = Fraction(number)
+        if not ratios[name]:
+            raise InvalidOption(
+                f"the ratio of {name!r} is {number}; leave a split out instead of emptying it"
+            )
     total = sum(ratios.values(), Fraction(0))
     if total != 1:
         raise InvalidOption(f"the ratios add up to {float(total):g}, expected 1; {_EXAMPLE}")
     return dict(sorted(ratios.items()))
-
-
-def _ratio(name: str, text: str) -> Fraction:
-    if not _NUMBER.fullmatch(text):
-        raise InvalidOption(
-            f"the ratio of {name!r} is {text!r}, expected a number like 0.1; {_EXAMPLE}"
-        )
-    ratio = Fraction(text)
-    if ratio <= 0:
-        raise InvalidOption(
-            f"the ratio of {name!r} is {text}; leave a split out instead of emptying it"
-        )
-    return ratio
 
 
 def check_split_name(name: str, *, where: object) -> str:

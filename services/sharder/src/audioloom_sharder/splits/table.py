@@ -16,8 +16,6 @@ from audioloom_sharder.splits.hashing import group_hashes, run_starts
 from audioloom_sharder.splits.lookup import SplitLookup
 from audioloom_sharder.splits.ratios import MOST_SPLITS, check_split_name
 
-_SPLIT, _PATH, _GROUP = "split", "path", "group"
-
 
 @dataclass(frozen=True)
 class SplitTable:
@@ -25,7 +23,8 @@ class SplitTable:
 
     location: Location
     sha256: str
-    key: Literal["group", "recording"]
+    column: Literal["path", "group"]
+    """The column of the keys."""
 
     def read(self, *, seed: int) -> tuple[tuple[str, ...], SplitLookup]:
         """Read the splits, sorted, and the split of each path or group, 9 bytes a row.
@@ -44,7 +43,7 @@ class SplitTable:
                 found=found,
                 hint="The table has changed during the run: run the same command again.",
             )
-        return _read(self.location, _PATH if self.key == "recording" else _GROUP, seed)
+        return _read(open_table(self.location), self.column, seed)
 
 
 def open_split_table(place: str | Location) -> SplitTable:
@@ -56,28 +55,27 @@ def open_split_table(place: str | Location) -> SplitTable:
     """
     location = locate(place)
     table = open_table(location)
-    if _PATH not in table.names and _GROUP not in table.names:
+    if not {"path", "group"} & {*table.names}:
         raise BadTable(
             where=location,
             expected="a column group or path, once",
             found=f"the columns {', '.join(table.names)[:300]}",
             hint="A split table has a column split, and a column path or group.",
         )
-    key = _PATH if _PATH in table.names else _GROUP
-    table.check([_SPLIT, key])
-    return SplitTable(location, file_sha256(location), "recording" if key == _PATH else "group")
+    column: Literal["path", "group"] = "path" if "path" in table.names else "group"
+    table.check(["split", column])
+    return SplitTable(location, file_sha256(location), column)
 
 
-def _read(where: Location, column: str, seed: int) -> tuple[tuple[str, ...], SplitLookup]:
-    table = open_table(where)
+def _read(table: Table, column: str, seed: int) -> tuple[tuple[str, ...], SplitLookup]:
     numbers: dict[str, int] = {}
     all_keys, all_splits = [np.empty(0, np.uint64)], [np.empty(0, np.uint8)]
     for keys, splits in _rows(table, column):
         for name in sorted(set(splits) - numbers.keys()):
-            numbers[check_split_name(name, where=where)] = len(numbers)
+            numbers[check_split_name(name, where=table.where)] = len(numbers)
         if len(numbers) > MOST_SPLITS:
             raise BadTable(
-                where=where, expected=f"at most {MOST_SPLITS} splits", found=f"{len(numbers)}"
+                where=table.where, expected=f"at most {MOST_SPLITS} splits", found=f"{len(numbers)}"
             )
         all_keys.append(group_hashes(keys, seed=seed))
         all_splits.append(np.array([numbers[name] for name in splits], np.uint8))
@@ -109,7 +107,7 @@ def _contradiction(table: Table, column: str, key: int, seed: int) -> BadTable:
 
 
 def _rows(table: Table, column: str) -> Iterator[tuple[list[str], list[str]]]:
-    for chunk in table.read([column, _SPLIT]):
-        pairs = zip(chunk.text(column).to_pylist(), chunk.text(_SPLIT).to_pylist(), strict=True)
+    for chunk in table.read([column, "split"]):
+        pairs = zip(chunk.text(column).to_pylist(), chunk.text("split").to_pylist(), strict=True)
         known = [(key, split) for key, split in pairs if key and split]
         yield [key for key, _ in known], [split for _, split in known]

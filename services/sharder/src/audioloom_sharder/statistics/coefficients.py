@@ -37,11 +37,6 @@ def coefficient_sums(
 ) -> CoefficientSums:
     """Sum each coefficient over the frames of some windows of a shard.
 
-    Args:
-        windows: the values of each window.
-        feature: their shape and dtype.
-        where: the shard, for the error.
-
     Raises:
         BadFeatures: a value is not finite, or so large that its square is not.
     """

@@ -1,14 +1,20 @@
-"""Exact sums: whole numbers whose mean and variance do not depend on the order of addition.
+"""Exact sums, as those of targets: mean and variance do not depend on the order of addition.
 
 Sums of floats depend on their order, but shards must not. So values are whole multiples of a power
-of two, and nothing is rounded before the end.
+of two, and nothing is rounded before the end. A target is a float32, a whole multiple of 2^-149.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Self, TypeGuard
 
+import numpy as np
+from audioloom_manifest.kinds import TargetStats
 from pydantic import PlainSerializer
+
+MOST_TARGET = float(np.finfo(np.float32).max)
+"""The largest number that a record can hold."""
 
 Whole = Annotated[int, PlainSerializer(str)]
 """A whole number that JSON holds as text: readers of JSON round large numbers."""
@@ -46,3 +52,32 @@ class ExactSums:
         squares = [Fraction(square, self.count << self.SQUARE_BITS) for square in self.squares]
         variances = [max(Fraction(0), q - m * m) for m, q in zip(means, squares, strict=True)]
         return tuple(map(float, means)), tuple(map(float, variances))
+
+
+class TargetSums(ExactSums):
+    """Sums over the targets of some records, in one column."""
+
+    VALUE_BITS = 149
+    SQUARE_BITS = 2 * VALUE_BITS
+
+    def stats(self) -> TargetStats | None:
+        """Mean and variance; None without records."""
+        if not self.count:
+            return None
+        (mean,), (variance,) = self.moments()
+        return TargetStats(mean=mean, variance=variance)
+
+
+NO_TARGETS = TargetSums()
+
+
+def is_target(number: float | None) -> TypeGuard[float]:
+    """Return whether a record can hold the number, which must be finite as float32 too."""
+    return number is not None and abs(number) <= MOST_TARGET
+
+
+def target_sums(numbers: Iterable[float]) -> TargetSums:
+    """Sum these targets of records."""
+    stored = np.fromiter(numbers, np.float64).astype(np.float32).astype(np.float64)
+    whole = list(map(int, np.ldexp(stored, TargetSums.VALUE_BITS).tolist()))
+    return TargetSums(len(whole), (sum(whole),), (sum(value * value for value in whole),))

@@ -49,11 +49,6 @@ def source_units(inputs: Inputs) -> list[SourceUnit]:
     return [SourceUnit(number, source) for number, source in enumerate(inputs.sources)]
 
 
-def location_of(unit: SourceUnit) -> Location:
-    """Return the location of a unit's features file, for `RunUnits`."""
-    return unit.location
-
-
 def windows_of_unit(rules: Rules, unit: SourceUnit) -> Windows:
     """Read the windows of a unit's features file."""
     return windows_of(unit.table(rules), rules, unit.lookup())
@@ -69,8 +64,8 @@ def assign_all(job: Job, gathered: Sequence[Receipt], number: int) -> Receipt:
     """Decide the split of every group, over all files: the only unit of the second step."""
     dtype = member_dtype(job.rules)
     members = [Members(stored(job, one).read(dtype), one.counts["names"]) for one in gathered]
-    found = assign_splits(members, job.rules, job.split_source, job.where)
-    return publish_arrays(job, SPLITS, number, found.splits, {"names": found.names})
+    names, splits = assign_splits(members, job.rules, job.split_source, job.where)
+    return publish_arrays(job, SPLITS, number, splits, {"names": names})
 
 
 def with_splits(
@@ -78,12 +73,12 @@ def with_splits(
 ) -> tuple[Job, list[SourceUnit]]:
     """Return the job and its units with the decided splits, from the receipts of both steps."""
     dtype = member_dtype(job.rules)
-    places = [
-        partial(_lookup, stored(job, one), dtype, stored(job, receipt, number))
-        for number, one in enumerate(gathered)
-    ]
+    decided = []
+    for unit, one in zip(units, gathered, strict=True):
+        places = stored(job, one), dtype, stored(job, receipt, unit.number)
+        decided.append(unit._replace(decided=partial(_lookup, *places)))
     rules = replace(job.rules, data_splits=tuple(receipt.counts["names"]))
-    return replace(job, rules=rules), _decided(units, places)
+    return replace(job, rules=rules), decided
 
 
 def decide_in_memory(
@@ -96,22 +91,18 @@ def decide_in_memory(
     units = source_units(inputs)
     if not rules.needs_lookup:
         return rules, units
-    found = dict(run_units(units, partial(_members, rules), location_of))
+    found = dict(run_units(units, partial(_members, rules)))
     members = [found[unit.number] for unit in units]
-    decision = assign_splits(members, rules, split_source, inputs.where)
-    pairs = zip(members, decision.splits, strict=True)
-    lookups = [partial(SplitLookup, one.keys, splits) for one, splits in pairs]
-    return replace(rules, data_splits=decision.names), _decided(units, lookups)
+    names, splits = assign_splits(members, rules, split_source, inputs.where)
+    decided = [
+        unit._replace(decided=partial(SplitLookup, one.keys, numbers))
+        for unit, one, numbers in zip(units, members, splits, strict=True)
+    ]
+    return replace(rules, data_splits=names), decided
 
 
 def _members(rules: Rules, unit: SourceUnit) -> tuple[int, Members]:
     return unit.number, members_of(unit.table(rules), rules)
-
-
-def _decided(
-    units: Sequence[SourceUnit], lookups: Sequence[Callable[[], SplitLookup]]
-) -> list[SourceUnit]:
-    return [unit._replace(decided=one) for unit, one in zip(units, lookups, strict=True)]
 
 
 def _lookup(members: StoredArray, dtype: np.dtype[np.void], splits: StoredArray) -> SplitLookup:

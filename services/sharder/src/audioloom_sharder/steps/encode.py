@@ -11,7 +11,7 @@ One file for each pair of features file and shard would mean millions of small f
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from audioloom_manifest.receipts import Receipt
@@ -21,7 +21,6 @@ from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into
 from audioloom_storage import Location, open_read
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.inputs.reader import read_windows, values_of
 from audioloom_sharder.inputs.window import group_of, rows_of
 from audioloom_sharder.io.buffers import buffer
@@ -29,7 +28,7 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.assignment import place
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.steps.job import DAMAGED_HINT, SEGMENTS, Job, publish_unit
+from audioloom_sharder.steps.job import SEGMENTS, Job, publish_unit, read_items
 from audioloom_sharder.steps.rank import ranks_of
 from audioloom_sharder.windows.record import record_of
 
@@ -84,24 +83,13 @@ def read_entries(
     folder: Location, run: Run, shards: range
 ) -> tuple[NDArray[np.int64], NDArray[np.void]]:
     """Read the shard and the entry of each record of consecutive *shards* in a run."""
-    with open_read(folder / run.path) as stream:
-        stream.seek(run.starts + shards.start * _START.itemsize)
-        starts = _take(stream.read((len(shards) + 1) * _START.itemsize), _START, len(shards) + 1)
-        begin, end = int(starts[0]), int(starts[-1])
-        stream.seek(run.entries + begin * ENTRY.itemsize)
-        entries = _take(stream.read((end - begin) * ENTRY.itemsize), ENTRY, end - begin)
+    where = folder / run.path
+    with open_read(where) as stream:
+        starts = read_items(stream, where, run.starts, _START, shards.start, shards.stop + 1)
+        places = int(starts[0]), int(starts[-1])
+        entries = read_items(stream, where, run.entries, ENTRY, *places)
     counts = starts[1:] - starts[:-1]
     return np.repeat(np.arange(shards.start, shards.stop), counts), entries
-
-
-def _take(data: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
-    if len(data) != count * dtype.itemsize:
-        raise DamagedRecord(
-            expected=f"{count * dtype.itemsize} bytes of a segment's table",
-            found=len(data),
-            hint=DAMAGED_HINT,
-        )
-    return np.frombuffer(data, dtype=dtype)
 
 
 def _pack(
@@ -115,9 +103,8 @@ def _pack(
     size = rules.window_bytes
     counts = np.array([split.shards for split in layout.splits])
     firsts = np.array([split.first for split in layout.splits])
-    found = place(places["rank"], counts[places["split"]])
-    shards = (found.shard + firsts[places["split"]]).tolist()
-    positions = found.position.tolist()
+    shard, position = place(places["rank"], counts[places["split"]])
+    shards, positions = (shard + firsts[places["split"]]).tolist(), position.tolist()
     sources = places["row"].astype(np.int64)
     ids = {label: index for index, label in enumerate(layout.labels)}
     table: list[tuple[int, ...]] = []

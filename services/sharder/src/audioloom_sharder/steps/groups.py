@@ -2,24 +2,21 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import NoReturn
 
 import numpy as np
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.receipts import Receipt, publish_receipt
-from audioloom_storage import AlreadyExists, create
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import TornGroup
+from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.formats.names import groups_path
-from audioloom_sharder.inputs.window import group_of, recording_name, rows_of
+from audioloom_sharder.inputs.window import recording_name
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import header, merge_groups
-from audioloom_sharder.splits.lookup import hash_each, splits_of_rows
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE
-from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.steps.job import GROUPS, Job, unit_name
+from audioloom_sharder.steps.decide_splits import SourceUnit, windows_of_unit
+from audioloom_sharder.steps.job import GROUPS, Job, unit_name, write_named
 from audioloom_sharder.steps.rank import read_range
 
 
@@ -29,7 +26,7 @@ def publish_groups(
     """Write the splits file of this many groups: a unit that holds one range of hashes at a time.
 
     Raises:
-        TornGroup: a group lies in two splits.
+        BadFeatures: a group lies in two splits.
     """
 
     def chunks() -> Iterator[bytes]:
@@ -44,8 +41,7 @@ def publish_groups(
         sha256.update(chunk)
         size += len(chunk)
     path = groups_path(sha256.hexdigest())
-    with suppress(AlreadyExists), create(job.folder / path) as stream:  # the same content
-        stream.writelines(chunks())
+    write_named(job.folder / path, chunks(), size)
     entry = FileEntry(
         path=path, bytes=size, sha256=sha256.hexdigest(), role=SPLITS_ROLE, records=groups
     )
@@ -59,7 +55,7 @@ def merge_whole(
     """Merge the groups (`GROUP`) of each unit, and refuse a group in two splits.
 
     Raises:
-        TornGroup: names the first torn group and a recording in each split.
+        BadFeatures: names the first torn group and a recording in each split.
     """
     groups = merge_groups(parts)
     twice = groups["group"][1:][groups["group"][1:] == groups["group"][:-1]]
@@ -76,21 +72,17 @@ def merge_whole(
 def _raise_torn(
     torn: np.uint64, count: int, holding: Sequence[SourceUnit], rules: Rules
 ) -> NoReturn:
-    """Raise TornGroup; read the files again for the group's name and a recording in each split."""
+    """Raise BadFeatures; read the files again for the group and a recording in each split."""
     name = ""
     examples: dict[str, str] = {}
     for unit in holding:
-        rows = list(rows_of(unit.table(rules)))
-        names = [group_of(row, rules) for row in rows]
-        hashes = hash_each(names, rules.recipe.seed)
-        splits = splits_of_rows(rows, names, hashes, rules, unit.lookup()).tolist()
-        for at in np.flatnonzero(hashes == torn).tolist():
-            if splits[at] < len(rules.splits):  # rows that filters leave out have no split
-                name = names[at]
-                path, split = recording_name(rows[at]), rules.splits[splits[at]]
-                examples[split] = min(path, examples.get(split, path))
+        windows = windows_of_unit(rules, unit)
+        for at in np.flatnonzero(windows.group_hash == torn).tolist():
+            name, path = windows.groups[at], recording_name(windows.rows[at])
+            split = rules.splits[windows.split[at]]
+            examples[split] = min(path, examples.get(split, path))
     more = f" (and {count - 1:,} other groups)" if count > 1 else ""
-    raise TornGroup(
+    raise BadFeatures(
         expected="every group in one split",
         found=f"{name!r:.100} in "
         + " and ".join(f"{split} ({path})" for split, path in sorted(examples.items()))

@@ -19,7 +19,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from audioloom_manifest.canonical import digest
@@ -27,6 +27,7 @@ from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import (
+    AlreadyExists,
     Location,
     StorageError,
     create,
@@ -34,11 +35,12 @@ from audioloom_storage import (
     open_read,
     remove,
     remove_empty_folder,
+    stat,
     walk,
 )
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.errors import DamagedRecord, DamagedShards
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import SplitSource
 
@@ -106,14 +108,9 @@ def publish_unit(
 ) -> Receipt:
     """Write the intermediate file of a unit and publish its receipt; return the one that counts.
 
-    Args:
-        job: the run.
-        step: the step of the unit.
-        number: the number of the unit in the step.
-        chunks: the bytes to write, and the bytes that stand for them in the file's digest. A digest
-            of the whole payload would cost a sixth of a pass for nothing: readers check each
-            record.
-        counts: of the receipt; complete once the chunks are written.
+    A chunk is the bytes to write, and the bytes that stand for them in the file's digest: a digest
+    of the whole payload would cost a sixth of a pass for nothing, as readers check each record.
+    The *counts* of the receipt are complete once the chunks are written.
     """
     unit = unit_name(job, step, number)
     path = f"{unit}-{secrets.token_hex(4)}.bin"
@@ -129,6 +126,26 @@ def publish_unit(
     return publish_receipt(job.work, receipt)
 
 
+def write_named(where: Location, chunks: Iterable[bytes | memoryview], size: int) -> None:
+    """Write a file whose name is a digest of its content: perhaps another attempt wrote it.
+
+    Raises:
+        DamagedShards: the file is there with another size.
+    """
+    try:
+        with create(where) as stream:
+            stream.writelines(chunks)
+    except AlreadyExists:
+        found = stat(where).size
+        if found != size:
+            raise DamagedShards(
+                expected=f"{size} bytes",
+                found=found,
+                where=where,
+                hint="The file was changed after it was written: remove it and run again.",
+            ) from None
+
+
 def publish_arrays(
     job: Job, step: Step, number: int, arrays: Sequence[NDArray[Any]], counts: dict[str, Any]
 ) -> Receipt:
@@ -136,6 +153,23 @@ def publish_arrays(
     offsets = np.cumsum([0, *(array.nbytes for array in arrays)]).tolist()
     chunks = ((data, data) for data in (array.tobytes() for array in arrays))
     return publish_unit(job, step, number, chunks, {"offsets": offsets, **counts})
+
+
+def read_items(
+    stream: BinaryIO, where: Location, offset: int, dtype: np.dtype[Any], begin: int, end: int
+) -> NDArray[Any]:
+    """Read the items from *begin* to *end* of an array at *offset* of an intermediate file."""
+    stream.seek(offset + begin * dtype.itemsize)
+    size = (end - begin) * dtype.itemsize
+    data = stream.read(size)
+    if len(data) != size:
+        raise DamagedRecord(
+            expected=f"{size} bytes at {offset + begin * dtype.itemsize}",
+            found=len(data),
+            where=where,
+            hint=DAMAGED_HINT,
+        )
+    return np.frombuffer(data, dtype)
 
 
 class StoredArray(NamedTuple):
@@ -147,32 +181,15 @@ class StoredArray(NamedTuple):
 
     def read(self, dtype: np.dtype[Any], begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Read the items from *begin* to *end*."""
-        offset = self.offset + begin * dtype.itemsize
-        size = self.size if end is None else (end - begin) * dtype.itemsize
+        end = self.size // dtype.itemsize if end is None else end
         with open_read(self.location) as stream:
-            stream.seek(offset)
-            data = stream.read(size)
-        if len(data) != size:
-            raise DamagedRecord(
-                expected=f"{size} bytes at {offset}",
-                found=len(data),
-                where=self.location,
-                hint=DAMAGED_HINT,
-            )
-        return np.frombuffer(data, dtype)
+            return read_items(stream, self.location, self.offset, dtype, begin, end)
 
 
 def stored(job: Job, receipt: Receipt, number: int = 0) -> StoredArray:
     """Return array *number* of a unit that `publish_arrays` published."""
     offset, end = receipt.counts["offsets"][number : number + 2]
     return StoredArray(job.work / receipt.files[0].path, offset, end - offset)
-
-
-def read_into(location: Location, offset: int, room: memoryview) -> int:
-    """Fill *room* from *offset* of an intermediate file; return the number of bytes read."""
-    with open_read(location) as stream:
-        stream.seek(offset)
-        return int(stream.readinto(room))  # type: ignore[attr-defined] # it is buffered
 
 
 def is_intermediate(path: str) -> bool:

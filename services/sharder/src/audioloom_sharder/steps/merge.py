@@ -12,10 +12,10 @@ from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_manifest.records.index import dump
 from audioloom_manifest.records.tfrecord import check
-from audioloom_storage import AlreadyExists, Location, create, publish, stat
+from audioloom_storage import Location, open_read
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DamagedRecord, DamagedShards
+from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import encode_shard
 from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.io.buffers import buffer
@@ -26,7 +26,7 @@ from audioloom_sharder.statistics.coefficients import (
     coefficient_sums,
 )
 from audioloom_sharder.steps.encode import Run, read_entries
-from audioloom_sharder.steps.job import DAMAGED_HINT, SHARDS, Job, read_into, unit_name
+from audioloom_sharder.steps.job import DAMAGED_HINT, SHARDS, Job, unit_name, write_named
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
 MOST_COUNTED_LABELS = 256
@@ -69,9 +69,9 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     ) as room:
         read = _reader(job.work, runs, rows, room)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
-            data, *index = _write(job, split, shard, rows[part], partial(read, part), coefficients)
-            counts = _label_counts(rows[part], layout.labels)
-            files += [data.model_copy(update={"labels": counts}), *index]
+            labels = _label_counts(rows[part], layout.labels)
+            windows = partial(read, part)
+            files += _write(job, split, shard, rows[part], labels, windows, coefficients)
     name = unit_name(job, SHARDS, unit.number)
     total = sum(coefficients, CoefficientSums())
     sums = {"moments": COEFFICIENT_SUMS.dump_python(total, mode="json")}
@@ -113,6 +113,7 @@ def _write(
     split: SplitLayout,
     shard: int,
     rows: _Rows,
+    labels: dict[str, int] | None,
     read: Callable[[], Iterator[tuple[_Rows, _Records]]],
     coefficients: list[CoefficientSums],
 ) -> tuple[FileEntry, ...]:
@@ -142,12 +143,7 @@ def _write(
     content = sha256.hexdigest()
     path = shard_path(split.name, shard, content, rules.recipe.format)
     again = (records for _, records in read())
-    try:
-        with create(job.folder / path) as stream:
-            stream.writelines(held or encode_shard(rules, again))
-    except AlreadyExists:
-        # The name is a digest of the content, so another attempt wrote the same bytes.
-        _check_size(job.folder / path, size)
+    write_named(job.folder / path, held or encode_shard(rules, again), size)
     entry = FileEntry(
         path=path,
         bytes=size,
@@ -156,6 +152,7 @@ def _write(
         records=len(rows["length"]),
         split=split.name,
         shard=shard,
+        labels=labels,
         uncompressed=Uncompressed(bytes=length, sha256=plain.hexdigest())
         if rules.is_stream
         else None,
@@ -166,30 +163,19 @@ def _write(
 def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
     """Publish the index of a shard; its offsets count in the uncompressed shard."""
     path = index_path(shard.path)
-    data = dump(_index_of(rows))
-    try:
-        publish(job.folder / path, data)
-    except AlreadyExists:  # another attempt wrote the same bytes
-        _check_size(job.folder / path, len(data))
+    offset = np.cumsum(rows["length"]) - rows["length"]
+    columns = [offset, rows["length"], offset + rows["values"], rows["label"]]
+    data = dump(np.stack(columns, axis=1))
+    write_named(job.folder / path, [data], len(data))
     changed = {
         "path": path,
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
         "role": INDEX_ROLE,
+        "labels": None,
         "uncompressed": None,
     }
     return shard.model_copy(update=changed)
-
-
-def _check_size(location: Location, expected: int) -> None:
-    found = stat(location).size
-    if found != expected:
-        raise DamagedShards(
-            expected=f"{expected} bytes",
-            found=found,
-            where=location,
-            hint="The file was changed after it was written: remove it and run again.",
-        )
 
 
 def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
@@ -198,11 +184,6 @@ def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
         return None
     counts = np.bincount(rows["label"][rows["label"] >= 0], minlength=len(labels)).tolist()
     return {label: count for label, count in zip(labels, counts, strict=True) if count}
-
-
-def _index_of(rows: _Rows) -> NDArray[np.int64]:
-    offset = np.cumsum(rows["length"]) - rows["length"]
-    return np.stack([offset, rows["length"], offset + rows["values"], rows["label"]], axis=1)
 
 
 def _windows(rows: _Rows) -> Iterator[_Rows]:
@@ -243,7 +224,9 @@ def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.ui
         where = work / runs[int(rows["run"][first])].path
         data = room[filled : filled + size]
         filled += size
-        data = data[: read_into(where, start, data.data)]
+        with open_read(where) as stream:
+            stream.seek(start)
+            data = data[: stream.readinto(data.data)]  # type: ignore[attr-defined] # it is buffered
         for at, offset, length in zip(
             mine.tolist(), rows["offset"][mine].tolist(), rows["length"][mine].tolist(), strict=True
         ):

@@ -8,25 +8,24 @@ import numpy as np
 from audioloom_manifest.receipts import Receipt
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DuplicateRecord
+from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.window import rows_of
 from audioloom_sharder.sharding.ranking import Duplicate, count_distinct, range_starts, ranks
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.steps.job import RANKS, SCANS, Job, publish_arrays, stored
-from audioloom_sharder.windows.metadata_scan import COUNTED, SECTIONS, scan
-from audioloom_sharder.windows.summary import SUMMARY
+from audioloom_sharder.windows.metadata_scan import COUNTED, SECTIONS, SUMMARY, scan
 
 _RANK = np.dtype("<i8")
 
 
 def scan_source(job: Job, unit: SourceUnit) -> Receipt:
     """Scan a features file: a unit of the first step."""
-    found = scan(unit.table(job.rules), job.rules, unit.lookup())
-    sections = [found.sections[name] for name in SECTIONS]
+    found, summary = scan(unit.table(job.rules), job.rules, unit.lookup())
+    sections = [found[name] for name in SECTIONS]
     starts = [range_starts(one[(one.dtype.names or ())[0]], job.ranges) for one in sections]
-    splits = np.split(found.sections["records"]["split"], starts[0][1:-1])
+    splits = np.split(found["records"]["split"], starts[0][1:-1])
     counts = {
-        "summary": SUMMARY.dump_python(found.summary, mode="json"),
+        "summary": SUMMARY.dump_python(summary, mode="json"),
         # For each section, the item at which each range begins, and the number of items.
         "starts": starts,
         # Windows of each split, range by range.
@@ -52,7 +51,7 @@ def rank_range(
     """Rank range *number* over all scanned files: a unit of the second step.
 
     Raises:
-        DuplicateRecord: two rows are the same window of the same recording.
+        BadFeatures: two rows are the same window of the same recording.
     """
     before = sum(np.array(one.counts["by_range"])[:number].sum(axis=0) for one in scanned)
     found, duplicate = ranks(read_range(job, scanned, "records", number), before)
@@ -81,7 +80,7 @@ def _raise_duplicate(job: Job, units: Sequence[SourceUnit], duplicate: Duplicate
     (number, row), (other, _) = duplicate
     one = next(rows_of(units[number].table(job.rules).slice(row, 1)))
     files = sorted({str(units[number].location), str(units[other].location)})
-    raise DuplicateRecord(
+    raise BadFeatures(
         expected="every window once",
         found=f"window {one.window} of channel {one.channel} of {one.path} twice",
         where=" and ".join(files),

@@ -23,7 +23,7 @@ from audioloom_sharder.balance.resampling import (
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.io.executor import RunUnits
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.steps.decide_splits import SourceUnit, location_of, windows_of_unit
+from audioloom_sharder.steps.decide_splits import SourceUnit, windows_of_unit
 from audioloom_sharder.windows.selection import resampled_windows
 
 _MOST_LABELS = 10_000
@@ -31,11 +31,6 @@ _MOST_LABELS = 10_000
 
 def resampled(rules: Rules, units: Sequence[SourceUnit], run_units: RunUnits) -> Rules:
     """Return the rules, with the copies of each label if resampling is requested.
-
-    Args:
-        rules: with all names of splits.
-        units: one unit per features file, with its decided splits.
-        run_units: runs the units.
 
     Raises:
         InvalidOption: there is no split to train on.
@@ -45,7 +40,7 @@ def resampled(rules: Rules, units: Sequence[SourceUnit], run_units: RunUnits) ->
     if way == "none":
         return rules
     with progress(len(units), "counting labels", "files") as bar:
-        parts = run_units(units, partial(_count, rules), location_of)
+        parts = run_units(units, partial(_count, rules))
         histograms = sum_histograms(bar.over(parts))
     if len(histograms) > _MOST_LABELS:
         raise BadFeatures(
@@ -57,7 +52,7 @@ def resampled(rules: Rules, units: Sequence[SourceUnit], run_units: RunUnits) ->
     near: dict[str, list[int]] = {label: [] for label in cuts}
     if cuts:
         with progress(len(units), "finding thresholds", "files") as bar:
-            for found in bar.over(run_units(units, partial(_hashes, rules, cuts), location_of)):
+            for found in bar.over(run_units(units, partial(_hashes, rules, cuts))):
                 for label, hashes in found.items():
                     near[label] += hashes
     counts = {label: int(each.sum()) for label, each in histograms.items()}

@@ -25,10 +25,7 @@ def reopen_inputs(
 ) -> tuple[Rules, list[SourceUnit]]:
     """Open the inputs of a run, and decide its splits again; return rules and a unit for each file.
 
-    Args:
-        opened: the run.
-        table: the new location of the split table, if it was moved.
-        run_units: runs the units.
+    *table* is the new location of the split table, if it was moved.
 
     Raises:
         ManifestError, StorageError, BadData: an input is missing, damaged or replaced.

@@ -6,7 +6,7 @@ of its key and bytes. Equal sums mean equal sets (except for accidents of one in
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -33,14 +33,14 @@ from audioloom_sharder.statistics.coefficients import (
     CoefficientSums,
     coefficient_sums,
 )
-from audioloom_sharder.statistics.targets import (
+from audioloom_sharder.statistics.sums import (
     NO_TARGETS,
     TargetSums,
     is_target,
     target_sums,
 )
 from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.verification.splits import GroupSplits, wrong_splits
+from audioloom_sharder.verification.splits import RunClaims, wrong_splits
 from audioloom_sharder.windows.record import record_of
 from audioloom_sharder.windows.selection import copies_of, resampled_windows, windows_of
 
@@ -52,22 +52,10 @@ _PROBLEMS = 5
 
 
 @dataclass(frozen=True)
-class RunClaims:
-    """The claims of a run's manifest about every shard."""
-
-    folder: Location
-    rules: Rules
-    label_ids: Mapping[str, int]
-    """The number of each label."""
-    groups: GroupSplits
-
-
-@dataclass(frozen=True)
 class ShardFiles:
     """A shard and its index from the list of files."""
 
     split: str
-    number: int
     shard: FileEntry
     index: FileEntry | None
     """None where the format has none."""
@@ -150,12 +138,10 @@ def expected_findings(rules: Rules, labels: Sequence[str], unit: SourceUnit) -> 
         for _, batch in read_windows(unit.source, rules.feature):
             values = values_of(batch, rules.feature)
             windows = windows_of(batch, rules, lookup)
-            seen.excluded.update(windows.excluded)
             copies = copies_of(windows, rules)
+            seen.excluded.update(windows.excluded)
             if rules.resampling is not None:
                 seen.offered.update(resampled_windows(windows, rules)[0])
-            if rules.recipe.resample == "under":
-                seen.excluded["resampled"] += int((copies == 0).sum())
             rows = zip(windows.numbers.tolist(), windows.rows, copies.tolist(), strict=True)
             for at, row, times in rows:
                 window = bytes(values[at * size : (at + 1) * size])
@@ -198,7 +184,7 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
     _check_entry(where, files.shard, unpacked if rules.is_stream else None, seen)
     for at, record in enumerate(records):
         _check_targets(f"{where}: record {at}", claims, record, seen)
-    for problem in wrong_splits(files.split, records, rules, claims.groups):
+    for problem in wrong_splits(files.split, records, claims):
         seen.report(f"{where}: {problem}")
     _check_order(where, claims, records, seen)
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
@@ -233,12 +219,8 @@ def _check_order(
     where: Location, claims: RunClaims, records: Sequence[Record], seen: Findings
 ) -> None:
     rules = claims.rules
-    keys = rank_hashes(
-        [record.path for record in records],
-        [record.channel for record in records],
-        [record.window for record in records],
-        seed=rules.recipe.seed,
-    )
+    names = ((record.path, record.channel, record.window) for record in records)
+    keys = rank_hashes(names, seed=rules.recipe.seed)
     high, low = keys[:, 0], keys[:, 1]
     rising = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
     if rules.resampling is not None and seen.split == training_split(rules.splits):

@@ -1,7 +1,7 @@
 """Check the splits of a run: its records and its splits file against the inputs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -29,13 +29,17 @@ _NAMED = 1000
 
 
 @dataclass(frozen=True)
-class GroupSplits:
-    """The splits file of a run, and the groups that lie in a wrong split."""
+class RunClaims:
+    """The claims of a run's manifest about every shard, and the groups in a wrong split."""
 
     folder: Location
+    rules: Rules
+    label_ids: dict[str, int]
+    """The number of each label."""
     by_hash: bool
     """Whether splits follow from the group and the ratios alone."""
     entry: FileEntry | None = None
+    """The splits file."""
     wrong: dict[int, str] = field(default_factory=dict)
     """Group hash: the decided split."""
 
@@ -45,16 +49,15 @@ def _table(folder: Location, entry: FileEntry, splits: int) -> NDArray[np.void]:
     return read_groups(folder, entry, splits)
 
 
-def wrong_splits(
-    split: str, records: Sequence[Record], rules: Rules, groups: GroupSplits
-) -> Iterator[str]:
+def wrong_splits(split: str, records: Sequence[Record], claims: RunClaims) -> Iterator[str]:
     """Report records that lie in *split* but belong in another split."""
+    rules = claims.rules
     hashes = group_hashes((record.group for record in records), seed=rules.recipe.seed)
     splits = rules.splits
-    hashed = split_of(hashes, rules.ratios).tolist() if groups.by_hash else [0] * len(records)
+    hashed = split_of(hashes, rules.ratios).tolist() if claims.by_hash else [0] * len(records)
     numbers = hashed
-    if groups.entry is not None:
-        table = _table(groups.folder, groups.entry, len(splits))
+    if claims.entry is not None:
+        table = _table(claims.folder, claims.entry, len(splits))
         numbers = SplitLookup(table["group"], table["split"]).find(hashes).tolist()
     pattern = rules.recipe.split_pattern and compile_pattern(rules.recipe.split_pattern)
     for at, (record, value) in enumerate(zip(records, hashes.tolist(), strict=True)):
@@ -63,10 +66,10 @@ def wrong_splits(
             if len(splits) > 1:
                 yield f"{group} is no group"
             continue
-        if groups.by_hash and splits[hashed[at]] != split:
+        if claims.by_hash and splits[hashed[at]] != split:
             yield f"{group} belongs to split {splits[hashed[at]]}"
-        elif value in groups.wrong:
-            yield f"{group} belongs to split {groups.wrong[value]}"
+        elif value in claims.wrong:
+            yield f"{group} belongs to split {claims.wrong[value]}"
         elif numbers[at] == NO_SPLIT:
             yield f"{group} is not in the splits file"
         elif splits[numbers[at]] != split:
@@ -80,19 +83,21 @@ def wrong_splits(
 
 def open_groups(
     opened: Opened[ShardsManifest], rules: Rules
-) -> tuple[GroupSplits, NDArray[np.void] | None, list[str]]:
-    """Open the splits file; return it, its groups, and contradictions to the manifest's stats.
+) -> tuple[RunClaims, NDArray[np.void] | None, list[str]]:
+    """Open the splits file; return the claims, its groups, and contradictions to the stats.
 
     Runs that older releases split by hash have no splits file and need none.
     """
     by_hash = not rules.needs_lookup and previous_run_reference(opened) is None
+    label_ids = {label: number for number, label in enumerate(opened.manifest.stats.labels)}
+    claims = RunClaims(opened.folder, rules, label_ids, by_hash)
     if not opened.files(SPLITS_ROLE) and by_hash:
-        return GroupSplits(opened.folder, by_hash), None, []
+        return claims, None, []
     try:
         entry = splits_entry(opened)
         table = _table(opened.folder, entry, len(rules.splits))
     except (ManifestError, StorageError, BadData) as error:
-        return GroupSplits(opened.folder, by_hash), None, [f"splits file: {error}"]
+        return claims, None, [f"splits file: {error}"]
     problems = []
     for number, name in enumerate(rules.splits):
         stats = opened.manifest.stats.splits[name]
@@ -109,26 +114,20 @@ def open_groups(
                 f"splits file: expected {stats.records:,} records in split {name}, found"
                 f" {records:,}"
             )
-    return GroupSplits(opened.folder, by_hash, entry), table, problems
+    return replace(claims, entry=entry), table, problems
 
 
 def groups_of(rules: Rules, unit: SourceUnit) -> NDArray[np.void]:
     """Read the groups of one features file, with their decided splits."""
-    return scan(unit.table(rules), rules, unit.lookup()).sections["groups"]
+    return scan(unit.table(rules), rules, unit.lookup())[0]["groups"]
 
 
 def compare_groups(
     table: NDArray[np.void], parts: Sequence[NDArray[np.void]], splits: Sequence[str]
 ) -> tuple[list[str], dict[int, str]]:
-    """Compare the splits file with the inputs.
+    """Compare the splits file with the groups of all features files (`groups_of`).
 
-    Args:
-        table: the splits file.
-        parts: `groups_of` every features file.
-        splits: the names of the splits.
-
-    Returns:
-        The problems, and the right split of misplaced groups (the first thousand).
+    Return the problems, and the right split of misplaced groups (the first thousand).
     """
     expected = merge_groups(parts)
     if np.array_equal(expected, table):

@@ -4,8 +4,9 @@ A scan is small and sorted by hash, so that the next step can rank one range of 
 whatever the number of windows.
 """
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 from audioloom_manifest.records.example import encoded_size
 from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from audioloom_sharder.inputs.window import recording_name
 from audioloom_sharder.rules import Rules
@@ -20,19 +22,19 @@ from audioloom_sharder.splits.groups_file import GROUP, merge_groups
 from audioloom_sharder.splits.hashing import group_hashes
 from audioloom_sharder.splits.lookup import SplitLookup
 from audioloom_sharder.splits.ratios import NO_SPLIT
-from audioloom_sharder.statistics.targets import is_target, target_sums
+from audioloom_sharder.statistics.sums import NO_TARGETS, TargetSums, is_target, target_sums
 from audioloom_sharder.windows.record import fault_of, record_of
 from audioloom_sharder.windows.selection import Windows, copies_of, windows_of
-from audioloom_sharder.windows.summary import SplitCount, Summary
 
+_PAIR = np.dtype([("high", "<u8"), ("split", "u1")])
 SECTIONS: dict[str, np.dtype[np.void]] = {
     # One future record: its window's hash, split and row in the file; each copy has an entry.
     "records": np.dtype([("high", "<u8"), ("low", "<u8"), ("split", "u1"), ("row", "<u4")]),
     "groups": GROUP,
     # One recording in this file.
-    "recordings": np.dtype([("high", "<u8"), ("split", "u1")]),
+    "recordings": _PAIR,
     # One content (by checksum) of a recording, in each split where it occurs.
-    "contents": np.dtype([("high", "<u8"), ("split", "u1")]),
+    "contents": _PAIR,
 }
 """The arrays of a scan, each sorted by its hash, the first field; it says the range."""
 
@@ -40,48 +42,83 @@ COUNTED = ("groups", "recordings", "contents")
 """The sections that `ranking.count_distinct` counts."""
 
 
-@dataclass(frozen=True)
-class Scan:
-    """One features file: the arrays of `SECTIONS` and the counts."""
+@dataclass
+class SplitCount:
+    """The counts of one split; bytes are those of the shards, with one byte per label number."""
 
-    sections: dict[str, NDArray[np.void]]
-    summary: Summary
+    records: int = 0
+    bytes: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    targets: TargetSums = NO_TARGETS
+    """Sums of the targets, where numbers are learned."""
 
 
-def scan(table: pa.Table, rules: Rules, lookup: SplitLookup | None = None) -> Scan:
+@dataclass
+class Summary:
+    """The counts of one or more scans, by split name, and the rows that cannot become records."""
+
+    splits: dict[str, SplitCount]
+    faults: dict[str, tuple[int, str]]
+    """Kind of fault: the number of rows, and a description of the first."""
+    excluded: Counter[str] = field(default_factory=Counter)
+    """Reason for leaving rows out, as requested: the number of rows."""
+    ungrouped: int = 0
+    """Rows without a group, whose recording is their group."""
+
+
+SUMMARY = TypeAdapter(Summary)
+"""The form of a summary in a receipt."""
+
+
+Sections = dict[str, NDArray[np.void]]
+"""The arrays of `SECTIONS`."""
+
+
+def scan(
+    table: pa.Table, rules: Rules, lookup: SplitLookup | None = None
+) -> tuple[Sections, Summary]:
     """Scan the identity columns of one features file; the arguments are those of `windows_of`."""
     windows = windows_of(table, rules, lookup)
     faults = _faults(windows, rules)
     copies = copies_of(windows, rules)
-    if rules.recipe.resample == "under":
-        windows.excluded["resampled"] += int((copies == 0).sum())
     windows.split[windows.split == NO_SPLIT] = 0  # reported as a fault: nothing is written
     pairs = zip(windows.groups, windows.rows, strict=True)
     ungrouped = sum(bool(group) and not row.group for group, row in pairs)
     records = _records(windows, copies)
     found, copies = windows[copies > 0], copies[copies > 0]
     sums = (row.recording_sha256 for row in found.rows)
-    return Scan(
-        {
-            "records": records,
-            "groups": _groups(found, copies),
-            "recordings": _distinct(map(recording_name, found.rows), found.split, "recordings"),
-            "contents": _distinct(sums, found.split, "contents"),
-        },
-        Summary(_counts(found, copies, rules), faults, found.excluded, ungrouped),
-    )
+    sections = {
+        "records": records,
+        "groups": _groups(found, copies),
+        "recordings": _distinct(map(recording_name, found.rows), found.split),
+        "contents": _distinct(sums, found.split),
+    }
+    return sections, Summary(_counts(found, copies, rules), faults, found.excluded, ungrouped)
+
+
+def sum_summaries(parts: Iterable[Summary], names: Iterable[str]) -> Summary:
+    """Sum several summaries; splits are in the order of *names*, empty ones too."""
+    whole = Summary({name: SplitCount() for name in names}, {})
+    for part in parts:
+        for name, one in part.splits.items():
+            total = whole.splits[name]
+            total.records += one.records
+            total.bytes += one.bytes
+            total.labels.update(one.labels)
+            total.targets += one.targets
+        for kind, (count, example) in part.faults.items():
+            before, first = whole.faults.get(kind, (0, example))
+            whole.faults[kind] = (before + count, min(first, example))
+        whole.excluded.update(part.excluded)
+        whole.ungrouped += part.ungrouped
+    return whole
 
 
 def _faults(windows: Windows, rules: Rules) -> dict[str, tuple[int, str]]:
-    known = frozenset(rules.recipe.labels or ())
     found: dict[str, tuple[int, str]] = {}
-    for row, group, number in zip(
-        windows.rows, windows.groups, windows.split.tolist(), strict=True
-    ):
-        fault = fault_of(row, group, rules, known)
-        if fault is None and number == NO_SPLIT:
-            fault = "no split"
-        if fault is not None:
+    columns = (windows.rows, windows.groups, windows.split.tolist())
+    for row, group, number in zip(*columns, strict=True):
+        if fault := fault_of(row, group, number, rules):
             label = f" (label {row.label!r:.100})" if fault.endswith(" label") else ""
             example = f"{row.path}, window {row.window}{label}"
             count, first = found.get(fault, (0, example))
@@ -125,7 +162,7 @@ def _groups(found: Windows, copies: NDArray[np.int64]) -> NDArray[np.void]:
     return merge_groups([groups])
 
 
-def _distinct(names: Iterable[str], split: NDArray[np.uint8], section: str) -> NDArray[np.void]:
-    pairs = np.empty(len(split), dtype=SECTIONS[section])
+def _distinct(names: Iterable[str], split: NDArray[np.uint8]) -> NDArray[np.void]:
+    pairs = np.empty(len(split), _PAIR)
     pairs["high"], pairs["split"] = group_hashes(names, seed=0), split
     return np.unique(pairs)

@@ -6,25 +6,19 @@ from audioloom_manifest.records.example import Record
 
 from audioloom_sharder.inputs.window import Row, recording_name
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.statistics.targets import is_target
+from audioloom_sharder.splits.ratios import NO_SPLIT
+from audioloom_sharder.statistics.sums import is_target
 
 LONGEST_LABEL = 1000
 
 Fault = Literal["ungrouped", "no split", "unlabelled", "unknown label", "long label", "untargeted"]
 
 
-def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault | None:
-    """Return the reason why the row cannot become a record, or None.
-
-    Args:
-        row: the row.
-        group: from `group_of`.
-        rules: the run's.
-        known: the labels of a given vocabulary.
-    """
+def fault_of(row: Row, group: str, split: int, rules: Rules) -> Fault | None:
+    """Return the reason why the row of this group and split cannot become a record, or None."""
     if not group and len(rules.splits) > 1:
         return "ungrouped"
-    if row.label and rules.recipe.labels is not None and row.label not in known:
+    if row.label and rules.vocabulary and row.label not in rules.vocabulary:
         return "unknown label"
     if row.label and len(row.label) > LONGEST_LABEL:
         return "long label"
@@ -32,7 +26,7 @@ def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault
         return "unlabelled"
     if rules.has_target and not is_target(row.target):
         return "untargeted"
-    return None
+    return "no split" if split == NO_SPLIT else None
 
 
 def record_of(

@@ -20,35 +20,23 @@ from audioloom_sharder.splits.ratios import NO_SPLIT, training_split
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of one features file that a run takes, element by element.
-
-    Attributes:
-        rows: their identity columns.
-        numbers: their row numbers in the file.
-        groups: their groups.
-        group_hash: the hash of each group.
-        split: the split number of each window.
-        excluded: the number of windows left out, by reason.
-        seed: the key of the rank hashes.
-    """
+    """The windows of one features file that a run takes, element by element."""
 
     rows: list[Row]
     numbers: NDArray[np.intp]
+    """Their row numbers in the file."""
     groups: list[str]
     group_hash: NDArray[np.uint64]
     split: NDArray[np.uint8]
     excluded: Counter[str]
+    """The number of windows left out, by reason."""
     seed: int
 
     @cached_property
     def hashes(self) -> NDArray[np.uint64]:
         """The rank hash of each window, shape (windows, 2); computed when first needed."""
-        return rank_hashes(
-            [recording_name(row) for row in self.rows],
-            [row.channel for row in self.rows],
-            [row.window for row in self.rows],
-            seed=self.seed,
-        )
+        names = ((recording_name(row), row.channel, row.window) for row in self.rows)
+        return rank_hashes(names, seed=self.seed)
 
     def __getitem__(self, which: NDArray[np.bool_]) -> "Windows":
         return Windows(
@@ -65,12 +53,9 @@ class Windows:
 def windows_of(
     table: pa.Table | pa.RecordBatch, rules: Rules, lookup: SplitLookup | None = None
 ) -> Windows:
-    """Select the windows of a features file that a run takes.
+    """Select the windows that a run takes from the identity columns of a features file.
 
-    Args:
-        table: the identity columns.
-        rules: the rules of the run.
-        lookup: the decided splits of the file, where `Rules.needs_lookup`.
+    *lookup* holds the decided splits of the file, where `Rules.needs_lookup`.
     """
     taken, excluded = take(table, rules)
     # Without the values, because a filter copies the rows that it takes.
@@ -101,11 +86,16 @@ def resampled_windows(windows: Windows, rules: Rules) -> tuple[list[str], NDArra
 
 
 def copies_of(windows: Windows, rules: Rules) -> NDArray[np.int64]:
-    """Return the number of records from each window: one, unless the run resamples."""
+    """Return the number of records from each window: one, unless the run resamples.
+
+    Windows without a record are added to those left out.
+    """
     copies = np.ones(len(windows.rows), np.int64)
     if rules.resampling is not None:
         labels, hashes = resampled_windows(windows, rules)
         copies[_in_training(windows, rules)] = copies_of_windows(labels, hashes, rules.copies)
+    if rules.recipe.resample == "under":
+        windows.excluded["resampled"] += int((copies == 0).sum())
     return copies
 
 

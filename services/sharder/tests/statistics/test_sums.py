@@ -5,7 +5,7 @@ from statistics import mean, pvariance
 
 import numpy as np
 import pytest
-from audioloom_sharder.statistics.targets import MOST_TARGET, TargetSums, target_sums
+from audioloom_sharder.statistics.sums import MOST_TARGET, TargetSums, target_sums
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
