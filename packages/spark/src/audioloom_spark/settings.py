@@ -17,23 +17,26 @@ class SparkSettings(Settings):
         ),
     }
 
-    master: str = Field("local[*]", description="Spark master: local[N], local[*] or yarn.")
-    executors: int = Field(2, ge=1, le=100_000, description="Number of executors.")
+    master: str = Field(default="local[*]", description="Spark master: local[N], local[*] or yarn.")
+    executors: int = Field(default=2, ge=1, le=100_000, description="Number of executors.")
     executor_cores: int = Field(
-        2, ge=1, le=1024, description="Cores of an executor, and its tasks at once."
+        default=2, ge=1, le=1024, description="Cores of an executor, and its tasks at once."
     )
     executor_memory: Size = Field(
-        Size(3 << 30), ge=1 << 30, description="Memory of an executor's container, Python included."
+        default=Size(3 << 30),
+        ge=1 << 30,
+        description="Memory of an executor's container, Python included.",
     )
-    queue: str | None = Field(None, description="YARN queue. Default: that of Spark.")
+    queue: str | None = Field(default=None, description="YARN queue. Default: that of Spark.")
     driver_address: str | None = Field(
-        None, description="Address of this machine for the nodes. Default: found by itself."
+        default=None, description="Address of this machine for the nodes. Default: found by itself."
     )
     node_java: str | None = Field(
-        None, pattern="^/", description="JAVA_HOME on the nodes. Default: that of YARN."
+        default=None, pattern="^/", description="JAVA_HOME on the nodes. Default: that of YARN."
     )
     environments: str | None = Field(
-        None, description="Folder for what the nodes fetch. Default: environments/ in the root."
+        default=None,
+        description="Folder for what the nodes fetch. Default: environments/ in the root.",
     )
 
     @property
