@@ -113,7 +113,7 @@ class Assignment(Settings):
     def _are_words(cls, value: str | None, field: ValidationInfo) -> str | None:
         if value is not None:
             what = "flag" if field.field_name == "without_flags" else "label"
-            words = [word.strip() for word in value.split(",")]
+            words = split_words(value) or ()
             if not all(words):
                 raise ValueError(f"an empty {what} in {value!r}")
             if len(set(words)) < len(words):
