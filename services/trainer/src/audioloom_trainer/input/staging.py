@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Self
 
 from audioloom_trainer.errors import CacheTooSmall
-from audioloom_trainer.input.cache import Cache, verified_copy, verify_in_place
+from audioloom_trainer.input.cache import Cache
 from audioloom_trainer.input.disk_space import fill
+from audioloom_trainer.input.integrity import verified_copy, verify_in_place
 from audioloom_trainer.input.record_reader import LocalShard, open_local
 from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
 
