@@ -15,6 +15,7 @@ import pytest
 from audioloom_storage import Location, NotFound, Unavailable
 from audioloom_trainer.errors import CacheTooSmall, ShardMismatch, UnknownLabel
 from audioloom_trainer.input import cache as cache_module
+from audioloom_trainer.input import integrity
 from audioloom_trainer.input import staging as staging_module
 from audioloom_trainer.input.cache import Cache
 from audioloom_trainer.input.record_reader import gather
@@ -171,7 +172,7 @@ def test_storage_that_goes_away_is_waited_for(
     cached: bool,
 ) -> None:
     """A shard that was read in part is read anew; an index too, and what is looked at early."""
-    real, failed = cache_module.open_read, set()
+    real, failed = integrity.open_read, set()
 
     def failing(where: Location) -> BinaryIO:
         if where in failed:
@@ -179,7 +180,7 @@ def test_storage_that_goes_away_is_waited_for(
         failed.add(where)
         raise Unavailable("gone", where=where)
 
-    monkeypatch.setattr(cache_module, "open_read", failing)
+    monkeypatch.setattr(integrity, "open_read", failing)
     retry_for(60.0, first_pause=0.001)
     cache = cache_of(1 << 20) if cached else None
     with Staging(shard_set, train[:2], cache=cache, early=[train[2].data]) as staging:
