@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -96,16 +97,24 @@ def test_the_file_of_the_model_has_to_be_given(
     assert (0, True) == (there.code, "--model 'my model.py:build'" in there.err), there.err
 
 
+@pytest.fixture(scope="module")
+def plain_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of the run that `plain` copies; the first test that needs it trains the run."""
+    return tmp_path_factory.mktemp("plain")
+
+
 @pytest.fixture
-def plain(trainer: Trainer, trained: Trained, tmp_path: Path) -> Opened[Any]:
+def plain(trainer: Trainer, trained: Trained, plain_root: Path, tmp_path: Path) -> Opened[Any]:
     """A run of a function in a file that is gone by now, whose model is of Keras alone."""
-    file = tmp_path / "plain.py"
-    file.write_text("from audioloom_trainer.networks import conv1d as build\n")
-    words = ("--epochs", 1, "--model", f"{file}:build", "--root", tmp_path, "--name", "plain")
-    ran = trainer("run", trained.root / "shards" / "demo", *words)
-    assert 0 == ran.code, ran.err
-    file.unlink()
-    return read_manifest(ran.out.strip(), "training-run")
+    if not (plain_root / "runs").exists():
+        file = plain_root / "plain.py"
+        file.write_text("from audioloom_trainer.networks import conv1d as build\n")
+        words = ("--epochs", 1, "--model", f"{file}:build", "--root", plain_root, "--name", "plain")
+        ran = trainer("run", trained.root / "shards" / "demo", *words)
+        assert 0 == ran.code, ran.err
+        file.unlink()
+    shutil.copytree(plain_root, tmp_path, dirs_exist_ok=True)
+    return read_manifest(str(tmp_path / "runs" / "plain"), "training-run")
 
 
 def test_a_model_of_keras_alone_needs_no_file(trainer: Trainer, plain: Opened[Any]) -> None:

@@ -31,7 +31,7 @@ calling /tensorflow.WorkerService/RecvBuf:"""
 @pytest.fixture
 def ports(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """Addresses of a worker that answers, of one that is frozen and of one that is gone."""
-    monkeypatch.setattr(peer_failures, "ASK_SECONDS", 20.0)  # the one that answers may have to wait
+    monkeypatch.setattr(peer_failures, "ASK_SECONDS", 10.0)  # the one that answers may have to wait
     with ExitStack() as stack:
         alive, frozen, gone = (stack.enter_context(socket.socket()) for _ in range(3))
         for each in (alive, frozen, gone):

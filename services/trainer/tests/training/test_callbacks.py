@@ -104,8 +104,19 @@ def test_early_stopping_ends_a_run_and_keeps_the_best_weights(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "kills",
+    [
+        pytest.param([(26, [TRY_AGAIN, KILLED])], id="once"),
+        pytest.param(
+            [(11, [KILLED, TRY_AGAIN]), (26, [TRY_AGAIN, KILLED])],
+            id="twice",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
 def test_killed_workers_go_on_with_what_callbacks_remember(
-    forkserver: ForkServer, tmp_path: Path
+    forkserver: ForkServer, tmp_path: Path, kills: list[tuple[int, list[int]]]
 ) -> None:
     """Best weights, counters, a rate, a state of the user's own: the run that was never killed."""
     made = make_shards(tmp_path, records={"train": 61, "val": 23}, lanes=6)
@@ -114,7 +125,7 @@ def test_killed_workers_go_on_with_what_callbacks_remember(
     words += ("--callback-arg", "patience=3", "--model-arg", "dropout=0.3")
     calm, hard = (*words, "--name", "calm"), (*words, "--name", "hard")
     assert [0, 0] == [each.code for each in forkserver.gang(2, *calm)]
-    for step, codes in ((11, [KILLED, TRY_AGAIN]), (26, [TRY_AGAIN, KILLED])):
+    for step, codes in kills:
         faults = [{"kill_at_step": step} if code == KILLED else {} for code in codes]
         assert codes == [each.code for each in forkserver.gang(2, *hard, faults=faults)]
     assert [0, 0] == [each.code for each in forkserver.gang(2, *hard)]

@@ -15,7 +15,7 @@ from shard_maker import make_shards
 from trainer_workers import NETWORK, ForkServer
 
 NEVER = 10**9
-SAMPLES = 7
+SAMPLES = 4
 Mode = Literal["raise", "kill"]
 
 

@@ -34,34 +34,44 @@ def _attempt(
     return [each.code for each in forkserver.gang(size, *words, faults=faults)]
 
 
-def test_killed_workers_go_on_to_the_same_bits(
-    forkserver: ForkServer, words: tuple[Any, ...]
+KILLS = [
+    (({}, {"kill_at_step": 13}), [TRY_AGAIN, KILLED]),
+    (({"kill_at_step": 17}, {}), [KILLED, TRY_AGAIN]),
+    (({"kill_all_at_step": 21}, {}), [KILLED, KILLED]),
+]
+
+
+@pytest.mark.parametrize(
+    "kills",
+    [pytest.param([], id="told"), pytest.param(KILLS, id="killed", marks=pytest.mark.slow)],
+)
+def test_a_gang_that_was_ended_goes_on_to_the_same_bits(
+    forkserver: ForkServer, tmp_path: Path, kills: list[tuple[Any, list[int]]]
 ) -> None:
-    """SIGTERM, then kill -9 of a worker, of the chief, of both: the run that was never killed."""
-    undisturbed, killed = (*words, *DROPOUT, "--name", "calm"), (*words, *DROPOUT, "--name", "hard")
+    """SIGTERM, then kill -9 of a worker, of the chief, of both: the run that was never ended."""
+    made = make_shards(tmp_path, records={"train": 61, "val": 23}, lanes=6)
+    words = ("run", made.folder, *WORDS, *DROPOUT)
+    undisturbed, ended = (*words, "--name", "calm"), (*words, "--name", "hard")
     assert [0, 0] == _attempt(forkserver, 2, *undisturbed)
     told = ({}, {"told_at_step": 5})
-    assert [TRY_AGAIN, TRY_AGAIN] == _attempt(forkserver, 2, *killed, faults=told)
-    folder = _root(words) / "runs" / "hard"
+    assert [TRY_AGAIN, TRY_AGAIN] == _attempt(forkserver, 2, *ended, faults=told)
+    folder = tmp_path / "runs" / "hard"
     stopped = _events(folder, 0, "stopped")[0]["step"]
     assert stopped in _checkpoints(folder)
-    worker = ({}, {"kill_at_step": 13})
-    assert [TRY_AGAIN, KILLED] == _attempt(forkserver, 2, *killed, faults=worker)
-    chief = ({"kill_at_step": 17}, {})
-    assert [KILLED, TRY_AGAIN] == _attempt(forkserver, 2, *killed, faults=chief)
-    both = ({"kill_all_at_step": 21}, {})
-    assert [KILLED, KILLED] == _attempt(forkserver, 2, *killed, faults=both)
+    for faults, codes in kills:
+        assert codes == _attempt(forkserver, 2, *ended, faults=faults)
     assert not (folder / "manifest.json").exists()
-    assert [0, 0] == _attempt(forkserver, 2, *killed)
+    assert [0, 0] == _attempt(forkserver, 2, *ended)
     starts = [event["step"] for event in _events(folder, 0, "start")]
     assert [0, stopped] == starts[:2]  # told to end, it lost nothing
-    assert 5 == len(starts)
+    assert 2 + len(kills) == len(starts)
     assert sorted(starts) == starts
-    calm, hard = run_of(_root(words), "calm"), run_of(_root(words), "hard")
+    calm, hard = run_of(tmp_path, "calm"), run_of(tmp_path, "hard")
     assert 0.0 == difference(weights_of(calm), weights_of(hard))
     assert calm.manifest.identity == hard.manifest.identity
 
 
+@pytest.mark.slow
 def test_another_number_of_replicas_goes_on(forkserver: ForkServer, words: tuple[Any, ...]) -> None:
     """Begun by two, gone on with by one, ended by three: the weights of one that never stopped."""
     changed = (*words, "--name", "changed")

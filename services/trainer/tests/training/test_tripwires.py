@@ -89,9 +89,14 @@ def test_workers_of_different_gangs_do_not_train_together(
 
 
 @pytest.mark.parametrize(
-    "fate", [pytest.param(signal.SIGKILL, id="killed"), pytest.param(signal.SIGSTOP, id="frozen")]
+    ("rank", "fate"),
+    [
+        pytest.param(0, signal.SIGKILL, id="0-killed"),
+        pytest.param(1, signal.SIGKILL, id="1-killed", marks=pytest.mark.slow),
+        pytest.param(0, signal.SIGSTOP, id="0-frozen", marks=pytest.mark.slow),
+        pytest.param(1, signal.SIGSTOP, id="1-frozen", marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_lost_peer_is_named(forkserver: ForkServer, tmp_path: Path, rank: int, fate: int) -> None:
     """In the error and in the record; a network that is gone looks like a frozen peer from here."""
     made = make_shards(tmp_path, records={"train": 61}, lanes=6)
