@@ -121,6 +121,7 @@ def test_all_of_it_verifies(deployment: Deployment, features: str) -> None:
     deployment.answer("featurizer", "verify", features)
 
 
+@pytest.mark.slow
 def test_what_comes_later_is_added(
     deployment: Deployment, anew: Path, recordings: str, features: str
 ) -> None:

@@ -96,6 +96,7 @@ def test_a_quota_is_called_that_and_nothing_is_committed(
     deployment.answer("sharder", "verify", deployment.answer("sharder", *words))
 
 
+@pytest.mark.slow
 def test_all_that_was_made_of_one_group_is_found(
     deployment: Deployment, voices: Path, recordings: str, featurizing: Made, sharding: Made
 ) -> None:

@@ -55,6 +55,7 @@ def run(root: Path, program: str, *arguments: str, options: tuple[str, ...] = ()
     return Ran(Path(done.stdout.strip()))
 
 
+@pytest.mark.slow
 def test_a_script_for_tony_runs_as_it_is(tmp_path: Path) -> None:
     """It learns by its variables who it is; both learn the same, and the chief has a page."""
     ran = run(tmp_path / "root", "tony_style.py", f"--working_dir={tmp_path}/out")
