@@ -77,6 +77,16 @@ def test_recordings_lie_by_language_and_prompt(registry: Registry, tmp_path: Pat
     assert packages["asterisk-core-sounds-en-wav"]["version"] == "1.0-1"
 
 
+def test_a_relative_folder_is_below_the_working_folder(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The unpacker runs in a folder of its own, and does not look for this one there."""
+    monkeypatch.chdir(tmp_path)
+    lay_out(Path("new/out"), cache=tmp_path / "cache", languages=["en"], sources=registry.sources)
+    expected = ["en/digits/0.wav", "en/digits/1.wav", "en/is.wav"]
+    assert recordings(tmp_path / "new/out") == expected
+
+
 def test_the_recording_without_samples_is_kept(registry: Registry, tmp_path: Path) -> None:
     """44 bytes, as Debian ships it: coping with it is the pipeline's task, not ours."""
     lay_out(tmp_path / "out", cache=tmp_path / "cache", sources=registry.sources)

@@ -67,7 +67,7 @@ def unpack(deb: Path, folder: Path) -> Path:
         UnexpectedContent: it does not unpack.
     """
     folder.mkdir()
-    done = run(["dpkg-deb", "--extract", str(deb), str(folder)], folder)
+    done = run(["dpkg-deb", "--extract", str(deb), "."], folder)
     if done.returncode != 0:
         raise UnexpectedContent(f"{deb} does not unpack: {done.stderr.strip()[:300]}; remove it")
     return folder
