@@ -15,7 +15,7 @@ from audioloom_mini_cluster.faults import listening, processes_of, until
 from audioloom_quickstart.programs import StepFailedError, programs_from_environment
 from audioloom_quickstart.realdata import REFUSED, SkippedError, fetch
 from deployment import SPLIT, Deployment
-from made import Made, killed_then_twice, undisturbed
+from stage_run import StageRun, killed_then_twice, undisturbed
 
 LANGUAGES = ("en", "fr", "ru")
 PROMPTS = 40
@@ -97,27 +97,27 @@ def recordings(deployment: Deployment, voices: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def featurizing(deployment: Deployment, recordings: str) -> Made:
+def featurizing(deployment: Deployment, recordings: str) -> StageRun:
     """Features."""
     return undisturbed(deployment, "featurizer", "run", recordings, "--master", "yarn")
 
 
 @pytest.fixture(scope="session")
-def disturbed_featurizing(deployment: Deployment, recordings: str) -> Made:
+def disturbed_featurizing(deployment: Deployment, recordings: str) -> StageRun:
     """Other features."""
     command = ("featurizer", "run", recordings, "--level", "recording", "--master", "yarn")
     return killed_then_twice(deployment, "features", *command)
 
 
 @pytest.fixture(scope="session")
-def sharding(deployment: Deployment, featurizing: Made) -> Made:
+def sharding(deployment: Deployment, featurizing: StageRun) -> StageRun:
     """Shards."""
     command = ("sharder", "run", featurizing.manifest, "--split", SPLIT, "--master", "yarn")
     return undisturbed(deployment, *command)
 
 
 @pytest.fixture(scope="session")
-def disturbed_sharding(deployment: Deployment, featurizing: Made) -> Made:
+def disturbed_sharding(deployment: Deployment, featurizing: StageRun) -> StageRun:
     """Other shards."""
     command = ("sharder", "run", featurizing.manifest, "--split", "train=1", "--master", "yarn")
     return killed_then_twice(deployment, "shards", *command)

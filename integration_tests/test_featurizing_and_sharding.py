@@ -9,7 +9,7 @@ from audioloom_quickstart.contents import groups_by_split, rows
 from audioloom_quickstart.programs import read_manifest
 from audioloom_quickstart.realdata import REFUSED
 from deployment import SPLIT, Deployment
-from made import WORKING, Made
+from stage_run import WORKING, StageRun
 
 DISTURBED = pytest.mark.parametrize(
     ("stage", "program"),
@@ -23,7 +23,7 @@ def test_a_killed_driver_commits_nothing(
     stage: str, program: str, request: pytest.FixtureRequest
 ) -> None:
     """SIGKILL while its executors work: the application ends, and there is no manifest."""
-    made: Made = request.getfixturevalue(stage)
+    made: StageRun = request.getfixturevalue(stage)
     assert 0 == made.left_by_killed
 
 
@@ -33,14 +33,14 @@ def test_two_identical_commands_at_once_make_one_thing(
     deployment: Deployment, stage: str, program: str, request: pytest.FixtureRequest
 ) -> None:
     """Both succeed with the same answer; one says that it was not the first. And it verifies."""
-    made: Made = request.getfixturevalue(stage)
+    made: StageRun = request.getfixturevalue(stage)
     assert 1 == len(set(made.answers))
     assert [False, True] == sorted("already committed" in each for each in made.said)
     deployment.answer(program, "verify", made.manifest)
 
 
 def test_every_recording_is_accounted_for(
-    deployment: Deployment, voices: Path, featurizing: Made
+    deployment: Deployment, voices: Path, featurizing: StageRun
 ) -> None:
     """In the features or in the ledger, once."""
     manifest = deployment.get(featurizing.manifest)
@@ -51,13 +51,13 @@ def test_every_recording_is_accounted_for(
     assert [*REFUSED.items()] == ledger
 
 
-def test_units_ran_where_their_blocks_are(featurizing: Made) -> None:
+def test_units_ran_where_their_blocks_are(featurizing: StageRun) -> None:
     """The share of local tasks is on record; with a replica on both nodes it is all of them."""
     counts = read_manifest(featurizing.manifest)["execution"]["counts"]
     assert counts["units_placed"] == counts["units_local"] > 0
 
 
-def test_no_prompt_is_in_two_splits(deployment: Deployment, sharding: Made) -> None:
+def test_no_prompt_is_in_two_splits(deployment: Deployment, sharding: StageRun) -> None:
     """By what the records themselves say."""
     groups = groups_by_split(deployment.get(sharding.manifest))
     assert {"train", "val", "test"} == set(groups)
@@ -66,7 +66,7 @@ def test_no_prompt_is_in_two_splits(deployment: Deployment, sharding: Made) -> N
 
 
 def test_what_is_there_is_not_made_again(
-    deployment: Deployment, recordings: str, featurizing: Made, sharding: Made
+    deployment: Deployment, recordings: str, featurizing: StageRun, sharding: StageRun
 ) -> None:
     """The same commands again answer at once, without Spark."""
     commands: list[tuple[str, tuple[Any, ...]]] = [

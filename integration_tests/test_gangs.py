@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from audioloom_quickstart.contents import entries
 from deployment import Deployment
-from launching import launch
-from made import Made
+from gang_launch import launch
+from stage_run import StageRun
 
 pytestmark = pytest.mark.slow
 TRY_AGAIN = 75
@@ -24,7 +24,7 @@ def weights(deployment: Deployment, manifest: str) -> list[np.ndarray]:
 
 
 def test_the_same_weights_on_this_machine_and_in_containers(
-    deployment: Deployment, sharding: Made, environment: str
+    deployment: Deployment, sharding: StageRun, environment: str
 ) -> None:
     """From the same manifest in HDFS, two workers each, without BatchNormalization."""
     model = ("--model", f"{MODEL.name}:build")
@@ -46,7 +46,7 @@ def test_the_same_weights_on_this_machine_and_in_containers(
 
 
 def test_two_launches_at_once_are_one_run(
-    deployment: Deployment, sharding: Made, environment: str
+    deployment: Deployment, sharding: StageRun, environment: str
 ) -> None:
     """The second waits for the first, and answers the same; there is one attempt."""
     both = [launch(deployment, sharding.manifest, environment, "twice", epochs=2) for _ in range(2)]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from deployment import Deployment, until
-from launching import ONE_A_NODE, launch
-from made import WORKING, Made
+from gang_launch import ONE_A_NODE, launch
+from stage_run import WORKING, StageRun
 
 pytestmark = pytest.mark.slow
 SERVICE_DOWN = 69
@@ -37,7 +37,7 @@ def test_the_namenode_is_away_while_featurizing(deployment: Deployment, many: st
 
 
 def test_a_datanode_is_lost_while_shards_are_staged(
-    deployment: Deployment, sharding: Made, environment: str
+    deployment: Deployment, sharding: StageRun, environment: str
 ) -> None:
     """Workers copy their shards from the other node."""
     command = launch(deployment, sharding.manifest, environment, "staged", epochs=2)
@@ -48,7 +48,7 @@ def test_a_datanode_is_lost_while_shards_are_staged(
 
 @pytest.mark.parametrize("with_master", [False, True], ids=["without-master", "with-master"])
 def test_a_nodemanager_is_lost_while_training(
-    deployment: Deployment, sharding: Made, environment: str, *, with_master: bool
+    deployment: Deployment, sharding: StageRun, environment: str, *, with_master: bool
 ) -> None:
     """The gang waits for a node with room, and then goes on from its last checkpoint."""
     name = "moved-with-master" if with_master else "moved"

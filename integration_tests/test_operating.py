@@ -15,7 +15,7 @@ import pytest
 from audioloom_quickstart.programs import MOST_BYTES, read_manifest
 from audioloom_storage import locate, publish, read_bytes, remove
 from deployment import Deployment
-from made import Made
+from stage_run import StageRun
 
 TRY_AGAIN = 75
 ONE_SPLIT = ("--split", "train=1")
@@ -32,7 +32,7 @@ def rights(deployment: Deployment, folder: str) -> set[tuple[str, ...]]:
 
 def test_what_is_written_follows_the_configuration_of_who_writes_it(
     deployment: Deployment,
-    featurizing: Made,
+    featurizing: StageRun,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -77,7 +77,7 @@ def quota(deployment: Deployment, folder: str, size: str) -> Iterator[None]:
 )
 def test_a_quota_is_called_that_and_nothing_is_committed(
     deployment: Deployment,
-    featurizing: Made,
+    featurizing: StageRun,
     master: str,
     size: str,
     request: pytest.FixtureRequest,
@@ -98,7 +98,7 @@ def test_a_quota_is_called_that_and_nothing_is_committed(
 
 @pytest.mark.slow
 def test_all_that_was_made_of_one_group_is_found(
-    deployment: Deployment, voices: Path, recordings: str, featurizing: Made, sharding: Made
+    deployment: Deployment, voices: Path, recordings: str, featurizing: StageRun, sharding: StageRun
 ) -> None:
     """From the recordings to the model, and not what was made of others under the same root."""
     trained = deployment.answer("trainer", "run", sharding.manifest, "--epochs", "1")
@@ -138,7 +138,9 @@ def test_gc_finds_what_no_manifest_names(
     deployment: Deployment, program: str, kind: str, request: Any
 ) -> None:
     """And nothing that one names, of whatever age, nor what is not ours."""
-    made: Made = request.getfixturevalue({"features": "featurizing", "shards": "sharding"}[kind])
+    made: StageRun = request.getfixturevalue(
+        {"features": "featurizing", "shards": "sharding"}[kind]
+    )
     some = min(named(made.manifest))
     stray = some.replace(some[-20:-10], os.urandom(5).hex())
     folder = made.manifest.removesuffix("/manifest.json")

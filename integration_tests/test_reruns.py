@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from audioloom_quickstart.programs import read_manifest
 from deployment import SPLIT, Deployment
-from made import Made
+from stage_run import StageRun
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def remade(deployment: Deployment, manifest: str, *command: str) -> None:
 
 
 def test_the_featurizer_alone(
-    deployment: Deployment, recordings: str, featurizing: Made, sharding: Made
+    deployment: Deployment, recordings: str, featurizing: StageRun, sharding: StageRun
 ) -> None:
     """Other executors, other order: the same bytes, and the sharder has nothing to do."""
     options = ("--master", "yarn", "--executors", "1", "--executor-cores", "1")
@@ -36,14 +36,16 @@ def test_the_featurizer_alone(
     assert "already committed" in again.said
 
 
-def test_the_sharder_alone(deployment: Deployment, featurizing: Made, sharding: Made) -> None:
+def test_the_sharder_alone(
+    deployment: Deployment, featurizing: StageRun, sharding: StageRun
+) -> None:
     """On this machine instead of the cluster: the same bytes."""
     options = ("--split", SPLIT, "--master", "local[2]")
     remade(deployment, sharding.manifest, "sharder", "run", featurizing.manifest, *options)
 
 
 def test_a_copy_of_the_tree_verifies_and_trains(
-    deployment: Deployment, featurizing: Made, sharding: Made
+    deployment: Deployment, featurizing: StageRun, sharding: StageRun
 ) -> None:
     """Below another root, with the first one out of sight: nothing points back."""
     copy = f"{deployment.cluster.base}/copy"

@@ -11,8 +11,8 @@ from audioloom_mini_cluster.faults import listening
 from audioloom_quickstart.programs import read_manifest
 from audioloom_storage import exists
 from deployment import Command, Deployment, address_of, kill, rank_of, until
-from launching import ONE_A_NODE, launch
-from made import Made
+from gang_launch import ONE_A_NODE, launch
+from stage_run import StageRun
 
 NAME = "languages"
 CHECKPOINTS = f"runs/{NAME}/checkpoints"
@@ -52,7 +52,7 @@ class Trained:
 
 
 @pytest.fixture(scope="session")
-def trained(deployment: Deployment, sharding: Made, environment: str) -> Trained:
+def trained(deployment: Deployment, sharding: StageRun, environment: str) -> Trained:
     """A run that was interrupted twice."""
     first = start(deployment, sharding.manifest, environment)
     killed = kill_a_worker(deployment, first)
@@ -133,7 +133,7 @@ def test_the_workers_reach_each_other_by_the_nodes_addresses(
     assert set(deployment.cluster.nodes) == hosts
 
 
-def test_what_was_trained_is_better_than_nothing(sharding: Made, trained: Trained) -> None:
+def test_what_was_trained_is_better_than_nothing(sharding: StageRun, trained: Trained) -> None:
     """On prompts that training has never heard; every epoch has every record."""
     manifest = read_manifest(trained.manifest)
     scores = manifest["stats"]["scores"]["test"]
@@ -143,7 +143,7 @@ def test_what_was_trained_is_better_than_nothing(sharding: Made, trained: Traine
 
 
 def test_what_is_trained_is_not_trained_again(
-    deployment: Deployment, sharding: Made, environment: str, trained: Trained
+    deployment: Deployment, sharding: StageRun, environment: str, trained: Trained
 ) -> None:
     """The same command again answers at once, and no application is started."""
     before = deployment.cluster.applications(states="")

@@ -11,10 +11,10 @@ from audioloom_bench import train
 from audioloom_bench.made_shards import made_shards
 from audioloom_bench.measure import FLOOR, NAIVE, Lane
 from audioloom_bench.same_network import LIGHT
-from audioloom_bench.training import feeding, resume, staging, startup, stepping
+from audioloom_bench.training import batch_rate, resume, staging, startup, step_rate
 from audioloom_bench.training.figures import OURS, figures, single
 from audioloom_bench.training.loops import WAITED, fit, ours
-from audioloom_bench.training.stepping import KERAS, TF_KERAS
+from audioloom_bench.training.step_rate import KERAS, TF_KERAS
 from audioloom_bench.training.team import interleaved, team
 from audioloom_storage import locate
 
@@ -32,7 +32,7 @@ def speeds(tf_keras: float, keras: float) -> list[Lane]:
     """How often as fast as the fits the light network is trained."""
     times = {TF_KERAS: tf_keras, KERAS: keras}
     return [
-        single(f"light Conv1D, {stepping.TIMES}{name}", each, "") for name, each in times.items()
+        single(f"light Conv1D, {step_rate.TIMES}{name}", each, "") for name, each in times.items()
     ]
 
 
@@ -40,8 +40,8 @@ def test_what_is_too_slow_is_named() -> None:
     """Each `should` of the parts, in the words that the program ends with."""
     lanes = [
         *speeds(tf_keras=1.2, keras=0.96),
-        single(f"light Conv1D, {stepping.WAITING}", 2.04, "% of the step"),
-        Lane(OURS, feeding.INPUT, 24_999.4, "records / core-s", 2.0, 0.1),
+        single(f"light Conv1D, {step_rate.WAITING}", 2.04, "% of the step"),
+        Lane(OURS, batch_rate.INPUT, 24_999.4, "records / core-s", 2.0, 0.1),
         Lane(OURS, "2 workers, processor", 50.0, "steps / core-s", 1.2, math.nan),
         single(staging.SHARE, 89.4, "%"),
         Lane(OURS, startup.COST, 13.0, "core-s", math.nan, 1 / 1.3),
@@ -63,8 +63,8 @@ def test_what_is_fast_enough() -> None:
     """Aims are shown, and are no failure; parts that were not measured neither."""
     lanes = [
         *speeds(tf_keras=1.25, keras=1.0),
-        single(f"default Conv1D, {stepping.TIMES}{TF_KERAS}", 1.01, ""),
-        single(f"light Conv1D, {stepping.WAITING}", 1.96, "% of the step"),
+        single(f"default Conv1D, {step_rate.TIMES}{TF_KERAS}", 1.01, ""),
+        single(f"light Conv1D, {step_rate.WAITING}", 1.96, "% of the step"),
         single("checkpoint of 5 M parameters, stall", 400.0, "ms"),
         Lane(OURS, "2 workers, processor", 50.0, "steps / core-s", 1.3, math.nan),
     ]
@@ -90,7 +90,7 @@ def test_an_epoch_is_no_faster_than_what_it_waits_for() -> None:
 
 def test_lanes_go_in_turn_in_processes_of_their_own() -> None:
     """As often as there are rounds, after one go that is not measured."""
-    with team(feeding.copying, 64) as one, team(feeding.copying, 128) as other:
+    with team(batch_rate.copying, 64) as one, team(batch_rate.copying, 128) as other:
         found = interleaved({"one": one, "other": other}, 2)
         assert one.megabytes > 1
     assert [2, 2] == [len(taken) for taken in found.values()]
@@ -106,8 +106,8 @@ def test_a_lane_that_ends_is_an_error() -> None:
 @pytest.mark.slow  # four processes import TensorFlow
 def test_every_feeding_lane_takes_every_record(manifest: str) -> None:
     """Each lane checks the number of its batches."""
-    found = feeding.lanes(manifest, STEPS, 1)
-    assert {NAIVE, feeding.GOOD, OURS, FLOOR} == {lane.lane for lane in found}
+    found = batch_rate.lanes(manifest, STEPS, 1)
+    assert {NAIVE, batch_rate.GOOD, OURS, FLOOR} == {lane.lane for lane in found}
     assert all(lane.value > 0 for lane in found)
 
 

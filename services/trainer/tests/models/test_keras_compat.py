@@ -122,7 +122,7 @@ class Trainings:
     """Trains on the same shards, whose classes weigh differently."""
 
     def __init__(self, forkserver: ForkServer, root: Path) -> None:
-        self.root, self._nursery = root, forkserver
+        self.root, self._forkserver = root, forkserver
         weights = {"calm": 0.25, "glad": 1.0, "sad": 3.5}
         made = make_shards(
             root, records={"train": 61, "val": 23, "test": 17}, class_weights=weights
@@ -133,7 +133,7 @@ class Trainings:
         """Make a run, or go on with one; the last worker has the faults."""
         each = [{}] * (size - 1) + [faults]
         all_words = ("run", self._shards, "--name", name, *words)
-        ended = self._nursery.gang(size, *all_words, faults=each)
+        ended = self._forkserver.gang(size, *all_words, faults=each)
         assert ends == ended[-1].code, ended[-1].err
 
     def run(self, name: str) -> Opened[TrainingRunManifest]:

@@ -23,7 +23,7 @@ class Crashing:
     """A run of five steps and three checkpoints, of which one is forgotten."""
 
     def __init__(self, forkserver: ForkServer, folder: Path) -> None:
-        self._nursery, self._folder = forkserver, folder
+        self._forkserver, self._folder = forkserver, folder
         made = make_shards(folder / "root", records={"train": 9}, lanes=3)
         self._words = ("run", made.folder, "--model", NETWORK, "--name", "run", "--epochs", 1)
         self._words += ("--batch-size", 2, "--checkpoint-steps", 2, "--keep-checkpoints", 2)
@@ -37,7 +37,7 @@ class Crashing:
         counter.unlink(missing_ok=True)
         plan = CrashPlan(counter, number, mode)
         # What is written does not depend on the time, or the steps could not be counted.
-        ended = self._nursery.run(*self._words, environment=plan.environment(), timeless=True)
+        ended = self._forkserver.run(*self._words, environment=plan.environment(), timeless=True)
         expected = {"kill": -9, "raise": 70}[mode] if code is None else code
         assert expected == ended.code, (number, ended.err)
         return counter.stat().st_size
@@ -46,7 +46,7 @@ class Crashing:
         """What was left is right, and a rerun makes the run that would have been."""
         if (self.run_folder / "manifest.json").exists():
             assert self.identity == self._committed().manifest.identity
-        again = self._nursery.run(*self._words)
+        again = self._forkserver.run(*self._words)
         assert 0 == again.code, again.err
         assert self.identity == self._committed().manifest.identity
 
@@ -57,7 +57,7 @@ class Crashing:
     def sweep(self) -> list[Path]:
         """Collect garbage; answer the temporary files that it left."""
         words = ("gc", "--root", self._folder / "root", "--delete", "--older-than", "0s")
-        assert 0 == self._nursery.run(*words).code
+        assert 0 == self._forkserver.run(*words).code
         self._committed()
         return [path for path in self.run_folder.rglob("*") if is_temporary(path.name)]
 

@@ -61,7 +61,7 @@ class Trainings:
         self, forkserver: ForkServer, root: Path, class_weights: dict[str, float] | None = None
     ) -> None:
         self.root = root
-        self._nursery = forkserver
+        self._forkserver = forkserver
         made = make_shards(root, records=RECORDS, lanes=6, class_weights=class_weights)
         self.words = ("run", made.folder, *WORDS, "--model", NETWORK)
         self._names: dict[tuple[object, ...], str] = {}
@@ -75,7 +75,7 @@ class Trainings:
                 {"trace": str(self.root / f"{name}-{rank}"), "devices": gang.devices}
                 for rank in range(gang.workers)
             ]
-            ended = self._nursery.gang(
+            ended = self._forkserver.gang(
                 gang.workers, *self.words, *words, "--name", name, faults=faults
             )
             assert [0] * gang.workers == [each.code for each in ended], ended[0].err

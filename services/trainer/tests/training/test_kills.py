@@ -35,14 +35,14 @@ class Killing:
     """A training that was never killed, and the same with kills."""
 
     def __init__(self, forkserver: ForkServer, root: Path) -> None:
-        self._nursery, self.root = forkserver, root
+        self._forkserver, self.root = forkserver, root
         made = make_shards(root, records={"train": 61, "val": 23}, lanes=6)
         self._words: tuple[Any, ...] = ("run", made.folder, "--model", NETWORK, "--batch-size", 8)
         self._words += ("--epochs", EPOCHS, "--checkpoint-steps", 3, "--model-arg", "dropout=0.3")
         assert [0, 0] == self._gang("calm")
 
     def _gang(self, name: str, *faults: dict[str, Any]) -> list[int]:
-        ended = self._nursery.gang(2, *self._words, "--name", name, faults=faults)
+        ended = self._forkserver.gang(2, *self._words, "--name", name, faults=faults)
         return [each.code for each in ended]
 
     def check(self, whom: str, *faults: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ class Unreliable:
     """A run of five steps and three checkpoints, of which one is forgotten."""
 
     def __init__(self, forkserver: ForkServer, folder: Path) -> None:
-        self._nursery, self._folder = forkserver, folder
+        self._forkserver, self._folder = forkserver, folder
         made = make_shards(folder / "root", records={"train": 9}, lanes=3)
         self._words = ("run", made.folder, "--model", NETWORK, "--name", "run", "--epochs", 1)
         self._words += (
@@ -45,7 +45,7 @@ class Unreliable:
 
     def _run(self, store: UnreliableStore) -> Ended:
         # What is written does not depend on the time, or the requests could not be counted.
-        return self._nursery.run(*self._words, environment=store.environment(), timeless=True)
+        return self._forkserver.run(*self._words, environment=store.environment(), timeless=True)
 
     def _identity_now(self) -> str:
         opened = read_manifest(str(self._run_folder), expect="training-run")
@@ -61,7 +61,7 @@ class Unreliable:
         assert ended.code in {0, *TOLD}, f"{ended.err}\n{store.log}"
         before = self._manifest.read_bytes() if self._manifest.exists() else None
         assert ended.code != 0 or before is not None, store.log
-        again = self._nursery.run(*self._words)
+        again = self._forkserver.run(*self._words)
         assert 0 == again.code, f"{again.err}\n{store.log}"
         assert self._identity == self._identity_now(), store.log
         assert before in {None, self._manifest.read_bytes()}, store.log

@@ -24,8 +24,8 @@ from audioloom_mini_cluster.client import running
 from audioloom_storage import locate, make_folder
 from hdfs_native import Client, WriteOptions
 
+from audioloom_bench.hdfs_reads import in_order, ranges, whole_files
 from audioloom_bench.measure import FLOOR, NAIVE, Lane, measure
-from audioloom_bench.reading import in_order, ranges, whole_files
 
 OURS, WEBHDFS = "audioloom hdfs", "audioloom webhdfs"
 IN_ORDER = "in order"

@@ -21,8 +21,8 @@ from audioloom_bench.measure import Lane
 from audioloom_bench.training.pipelines import BATCH
 
 PARTS = {
-    "feeding": "feeding",
-    "training": "stepping",
+    "feeding": "batch_rate",
+    "training": "step_rate",
     "workers": "workers",
     "staging": "staging",
     "startup": "startup",

@@ -16,7 +16,7 @@ from audioloom_stage.result import JSON, Result
 from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.balance.class_weights import weights_text
-from audioloom_sharder.commands.committed import run_data
+from audioloom_sharder.commands.committed_run import run_data
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import decode_shard
 from audioloom_sharder.rules import Rules

@@ -25,7 +25,7 @@ from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import Result
 from audioloom_storage import StorageError
 
-from audioloom_sharder.commands.committed import check_complete, run_result, stats_of
+from audioloom_sharder.commands.committed_run import check_complete, run_result, stats_of
 from audioloom_sharder.commands.warnings import warnings_of
 from audioloom_sharder.io.executor import RunUnits, executor
 from audioloom_sharder.recipe import RequestedRun, request_run

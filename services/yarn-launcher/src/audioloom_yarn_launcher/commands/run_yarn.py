@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
-from audioloom_yarn_launcher.runs.pending import wait_to_submit
+from audioloom_yarn_launcher.runs.pending_application import wait_to_submit
 from audioloom_yarn_launcher.runs.request import read_run_spec, read_variables
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Localization, record_submission

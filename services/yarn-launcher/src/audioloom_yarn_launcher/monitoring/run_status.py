@@ -12,7 +12,7 @@ from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.progress import newest, progress_lines
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
-from audioloom_yarn_launcher.runs.pending import Pending, find_pending
+from audioloom_yarn_launcher.runs.pending_application import Pending, find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, SidecarHistory, read_histories
 from audioloom_yarn_launcher.worker.resource_usage import read_usage

@@ -20,7 +20,7 @@ from audioloom_storage import (
 )
 
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
-from audioloom_yarn_launcher.runs.pending import find_pending
+from audioloom_yarn_launcher.runs.pending_application import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.record import entries
 from audioloom_yarn_launcher.runs.submissions import Localization, read_submissions

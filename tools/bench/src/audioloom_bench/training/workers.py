@@ -14,7 +14,7 @@ from audioloom_bench.measure import Lane
 from audioloom_bench.same_network import LIGHT
 from audioloom_bench.training.figures import OURS, figures
 from audioloom_bench.training.loops import fit, ours
-from audioloom_bench.training.stepping import TF_KERAS
+from audioloom_bench.training.step_rate import TF_KERAS
 from audioloom_bench.training.team import interleaved, team
 
 AIM = 1.8

@@ -10,7 +10,7 @@ WORKING = "Spark runs on YARN"
 
 
 @dataclass(frozen=True)
-class Made:
+class StageRun:
     """How it went.
 
     Args:
@@ -30,13 +30,13 @@ class Made:
         return manifest
 
 
-def undisturbed(deployment: Deployment, *command: str) -> Made:
+def undisturbed(deployment: Deployment, *command: str) -> StageRun:
     """Run a stage once."""
     only = deployment.start(*command)
-    return Made([only.answer()], [only.said])
+    return StageRun([only.answer()], [only.said])
 
 
-def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Made:
+def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> StageRun:
     """Run a stage three times: the first is killed, the other two are started together.
 
     Args:
@@ -51,4 +51,4 @@ def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Mad
     until(lambda: not deployment.cluster.applications(), "the application notices")
     left = len(set(deployment.manifests(folder)) - before)
     both = [deployment.start(*command) for _ in range(2)]
-    return Made([each.answer() for each in both], [each.said for each in both], left)
+    return StageRun([each.answer() for each in both], [each.said for each in both], left)
