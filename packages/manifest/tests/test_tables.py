@@ -106,7 +106,10 @@ def test_a_number_that_is_none(tmp_path: Path, kind: str, value: str) -> None:
 )
 def test_text_in_its_many_types(tmp_path: Path, column: pa.Array, expected: list[str]) -> None:
     """As pandas, Polars and Spark write it."""
-    pq.write_table(pa.table({"x": column}), tmp_path / "t.parquet")
+    try:
+        pq.write_table(pa.table({"x": column}), tmp_path / "t.parquet")
+    except pa.ArrowNotImplementedError:
+        pytest.skip(f"pyarrow {pa.__version__} cannot write {column.type}")
     assert [(each,) for each in expected] == texts(tmp_path / "t.parquet", "x")
 
 

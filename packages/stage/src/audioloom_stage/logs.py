@@ -145,7 +145,8 @@ def _printable_line(event: EventDict, **how: Any) -> str:
 
 
 def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    # A trace has lines of its own. A second line of the event would look like another log entry.
+    # A second line of an event or a value would look like another log entry. A trace has lines.
+    traces = ("exception", "stack")
     return {
-        k: printable(v, lines=k != "event") if isinstance(v, str) else v for k, v in event.items()
+        k: printable(v, lines=k in traces) if isinstance(v, str) else v for k, v in event.items()
     }
