@@ -15,6 +15,8 @@ from audioloom_stage.errors import BadConfiguration
 from audioloom_stage.exit_codes import ExitCode, exit_code
 from pyspark.sql import SparkSession
 
+# Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 PLANTED = "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()\n"
 
 

@@ -13,7 +13,7 @@ from audioloom_spark.units import run_units
 from audioloom_stage.errors import TryAgain
 from pyspark.sql import SparkSession
 
-# pyspark 3.5 leaves the socket of a job's result to the garbage collector, on purpose.
+# Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 

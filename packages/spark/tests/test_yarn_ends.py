@@ -19,11 +19,12 @@ pytestmark = [
 
 def test_a_container_over_its_memory_is_told(yarn: SparkSettings, shipped: Location) -> None:
     """With what was used and allowed, and the flag that helps."""
+    more = (int(yarn.executor_memory) >> 28) + 1
 
     def devour(_: int) -> int:
         import time
 
-        held = [bytearray(b"x") * (1 << 28) for _ in range(8)]
+        held = [bytearray(b"x") * (1 << 28) for _ in range(more)]
         time.sleep(60)
         return len(held)
 

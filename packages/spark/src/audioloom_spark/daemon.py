@@ -5,15 +5,10 @@ the working folder, from which no stage imports anything.
 """
 
 import os
-import sys
-from typing import Any
 
 from pyspark import daemon, worker_util
 
-# Spark 3.5 has the function in `worker`, which its daemon has imported. Spark 4 has it in
-# `worker_util`, and imports `worker` only in the forks.
-_owner: Any = worker_util if hasattr(worker_util, "add_path") else sys.modules["pyspark.worker"]
-_add_path = _owner.add_path
+_add_path = worker_util.add_path
 
 
 def _add_other_path(path: str) -> bool:
@@ -23,5 +18,5 @@ def _add_other_path(path: str) -> bool:
 
 
 if __name__ == "__main__":
-    _owner.add_path = _add_other_path  # the workers are forks of this process
+    worker_util.add_path = _add_other_path  # the workers are forks of this process
     daemon.manager()

@@ -10,6 +10,7 @@ import re
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -72,6 +73,7 @@ def run_units(
     """
     if not units:
         return
+    from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark import InheritableThread  # noqa: PLC0415
 
     context = session.sparkContext
@@ -104,7 +106,8 @@ def run_units(
         yield from _answers(inbox, preferred, locality or Locality())
     finally:
         if thread.is_alive():
-            context.cancelJobGroup(group)
+            with suppress(Py4JError):  # a Spark that has ended has no jobs left
+                context.cancelJobGroup(group)
         thread.join()
 
 

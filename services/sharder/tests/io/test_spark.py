@@ -9,7 +9,7 @@ import pytest
 from audioloom_manifest.reader import read_manifest
 from sharder_features import make_features, relabelled, windows
 
-# pyspark 3.5 leaves the socket of a job's result to the garbage collector, on purpose.
+# Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 ROWS = windows(60, groups=30)

@@ -16,7 +16,7 @@ from audioloom_sharder.commands import run as shard
 from audioloom_storage_testing import CrashPlan
 from sharder_features import make_features, windows
 
-# pyspark 3.5 leaves the socket of a job's result to the garbage collector, on purpose.
+# Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 ROWS = windows(120, groups=40)

@@ -111,6 +111,8 @@ def test_a_password_from_a_file(tmp_path: Path) -> None:
     assert "hush" not in repr(found)
 
 
+# Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
+@pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 def test_labels_of_a_sqlite_database(source: Path, root: Path, tmp_path: Path) -> None:
     """Joined by a key, with a column of another name and numbers; the same run as from a file."""
     rows = [("s1-take.wav", "a", 1, 0.5), ("s2-take.wav", "b", 2, None), ("x.wav", "c", 3, 1)]
