@@ -151,12 +151,17 @@ def tests(session: nox.Session, project: str) -> None:
     """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
     python = sync(session, project)
     words = tested(session, PROJECTS[project] / "tests")
-    options = session.posargs or _DEFAULT_FORM
+    options = session.posargs or default_form(project)
     session.run(python / "pytest", *words, *options, env=cluster(session), external=True)
 
 
 _NOT_SLOW = ("-m", "not slow")
-_DEFAULT_FORM = (*_NOT_SLOW, "--numprocesses=2", "--dist=loadgroup")
+
+
+def default_form(project: str) -> tuple[str, ...]:
+    """How a project is tested by default: two processes, and a third where one waits for YARN."""
+    processes = 3 if shares_the_cluster(project) else 2
+    return (*_NOT_SLOW, f"--numprocesses={processes}", "--dist=loadgroup")
 
 
 def cluster(session: nox.Session) -> dict[str, str]:
@@ -367,7 +372,11 @@ def minimums(session: nox.Session, project: str) -> None:
         *("--all-extras", f"--requirements={folder}/pyproject.toml", f"--editable={folder}"),
         external=True,
     )
-    words = (environment / "bin/pytest", folder / "tests", *(session.posargs or _DEFAULT_FORM))
+    words = (
+        environment / "bin/pytest",
+        folder / "tests",
+        *(session.posargs or default_form(project)),
+    )
     session.run(*words, env=cluster(session), external=True)
 
 

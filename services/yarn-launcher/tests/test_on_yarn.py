@@ -160,6 +160,7 @@ def read_page(page: str) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_a_page_is_seen_through_the_resource_manager(
     yarn: Any, at_once: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

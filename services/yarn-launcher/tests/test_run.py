@@ -116,7 +116,7 @@ def test_a_frozen_process_is_ended_with_its_gang(launches: Any) -> None:
     assert not alive(frozen)
 
 
-@pytest.mark.parametrize("whom", ["pid", "worker"])
+@pytest.mark.parametrize("whom", ["pid", pytest.param("worker", marks=pytest.mark.slow)])
 def test_what_is_frozen_is_noticed_and_replaced(launches: Any, whom: str) -> None:
     """A process, or a worker: nobody else fails here, so that nobody else would tell."""
     process = launches.start("0.1:stay", options=run_options("--timeout-frozen=8"))

@@ -11,7 +11,7 @@ from audioloom_yarn_launcher.runs.attempts import read_attempts
 
 HOOK = "from audioloom_storage_testing import install_from_environment as i\ni()\n"
 TOLD = {exit_code(kind("")) for kind in (Unavailable, NoSpace, UnknownOutcome)}
-SEEDS = range(5)
+SEEDS = range(3)
 
 
 def run(launches: Any, store: UnreliableStore) -> tuple[int, str, str]:

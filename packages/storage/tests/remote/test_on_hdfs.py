@@ -117,7 +117,8 @@ def test_a_gateway_that_forgets_options_is_refused(cluster: Cluster) -> None:
     assert [] == [entry.location.name for entry in list_folder(folder)]
 
 
-@MOSTLY_HDFS
+@pytest.mark.slow
+@BOTH
 def test_a_namenode_killed_in_the_middle_and_started_again(
     scheme: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +156,7 @@ def test_a_namenode_that_dies_for_good(
     assert [] == finished(folder)
 
 
-@BOTH
+@MOSTLY_HDFS
 def test_a_lost_datanode(scheme: str, cluster: Cluster) -> None:
     """What was opened before is read from the other one."""
     folder = root(cluster, scheme)

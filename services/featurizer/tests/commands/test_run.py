@@ -289,6 +289,7 @@ def test_two_identical_commands_at_once(source: Path, root: Path) -> None:
     verify(VerifySettings(manifest=str(late.text)))
 
 
+@pytest.mark.slow  # librosa's tests in packages/audio hold the same for each window
 def test_the_engines_agree(source: Path, root: Path) -> None:
     """NumPy's, the compiled one and librosa itself: the same features, under different names."""
     recordings = str(scan(source, root).text)
