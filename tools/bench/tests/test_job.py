@@ -35,6 +35,8 @@ def test_efficiency_is_the_share_of_twice_one_core() -> None:
     assert 100.0 == floor.value
 
 
+# Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
+@pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 @pytest.mark.parametrize(
     "lane",
     [
