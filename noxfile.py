@@ -22,7 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -142,11 +143,25 @@ def shares_the_cluster(project: str) -> bool:
     return conftest.exists() and "running()" in conftest.read_text()
 
 
-TESTED = sorted(PROJECTS, key=shares_the_cluster)  # an idle cluster costs a twentieth of a core
-
-
 @nox.session
-@nox.parametrize("project", TESTED, ids=TESTED)
+def suite(session: nox.Session) -> None:
+    """Run all tests that run by default, those that wait for a cluster beside the others."""
+    shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
+    other = [f"tests({name})" for name in PROJECTS if not shares_the_cluster(name)]
+    installing = ["integration", "isolated", *(["quickstart_short"] if STAGES == SERVICES else [])]
+    environment = cluster(session)
+
+    def run(names: list[list[str]]) -> list[tuple[str, ...]]:
+        return [_run_session(" ".join(each), ["-s", *each], environment) for each in names]
+
+    with ThreadPoolExecutor(2) as pool:
+        lanes = [[*([each] for each in shared), installing], [[each] for each in other]]
+        rows = [row for lane in pool.map(run, lanes) for row in lane]
+    _report(session, "suite", rows)
+
+
+@nox.session(default=False)
+@nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def tests(session: nox.Session, project: str) -> None:
     """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
     python = sync(session, project)
@@ -167,9 +182,11 @@ def default_form(project: str) -> tuple[str, ...]:
 def cluster(session: nox.Session) -> dict[str, str]:
     """The variable that names the shared cluster, for the default form of a session.
 
-    The long form kills daemons, so it starts a cluster of its own.
+    The long form kills daemons, so it starts a cluster of its own. Sessions within `suite` have
+    the variable already.
     """
-    return {} if session.posargs else {"AUDIOLOOM_TEST_CLUSTER": str(shared_cluster())}
+    given = "AUDIOLOOM_TEST_CLUSTER" in os.environ
+    return {} if session.posargs or given else {"AUDIOLOOM_TEST_CLUSTER": str(shared_cluster())}
 
 
 @functools.cache
@@ -200,13 +217,13 @@ def tested(session: nox.Session, folder: Path | str) -> list[str]:
     return [] if named else [str(folder)]
 
 
-@nox.session
+@nox.session(default=False)
 def integration(session: nox.Session) -> None:
     """Drive the installed stages on a real cluster; `-- -m slow` for the long form."""
     integration_tests(session, "integration_tests", *(() if session.posargs else _NOT_SLOW))
 
 
-@nox.session
+@nox.session(default=False)
 @nox.parametrize("stage", STAGES, ids=STAGES)
 def isolated(session: nox.Session, stage: str) -> None:
     """Import all of a stage, and run it, where there is nothing but its wheels and their needs."""
@@ -227,7 +244,7 @@ print(f"{module.__name__}: {len(names)} modules import from wheels alone")
 """
 
 
-@nox.session(default=STAGES == SERVICES)
+@nox.session(default=False)
 def quickstart_short(session: nox.Session) -> None:
     """Run the quickstart on a small set: the four installed stages, end to end."""
     pipeline(session, "quickstart", "--short", *session.posargs)
@@ -427,31 +444,29 @@ def write_pins(wheelhouse: Path, target: Path) -> Path:
 def nightly(session: nox.Session) -> None:
     """Run everything, also after a failure: `-- --only 'faults,tests(s*)*'` for a part of it."""
     only = session.posargs[1].split(",") if session.posargs[:1] == ["--only"] else ["*"]
-    (ROOT / ".nox" / "nightly").mkdir(parents=True, exist_ok=True)
     rows: list[tuple[str, ...]] = []
     try:
         for name, words in _everything():
             if any(fnmatch.fnmatch(name, each) for each in only):
                 rows.append(_run_session(name, words))
     finally:
-        table = _table([("session", "result", "passed", "failed", "skipped", "time"), *rows])
-        (ROOT / ".nox" / "nightly" / "table.txt").write_text(table)
-        print(table, end="")
-    if failed := [row[0] for row in rows if row[1] != "success"]:
-        session.error(f"failed: {', '.join(failed)}; logs: .nox/nightly")
+        _report(session, "nightly", rows)
 
 
 def _everything() -> Iterator[tuple[str, list[str]]]:
     """The name of each session with its form, and what comes behind `nox`."""
     listed = subprocess.run([*_NOX, "--list", "--json"], check=True, stdout=subprocess.PIPE)
-    for each in json.loads(listed.stdout):
-        yield each["session"], ["-s", each["session"]]
+    for name in [each["session"] for each in json.loads(listed.stdout)]:
+        if name != "suite":
+            yield name, ["-s", name]
+    for name in [*(f"tests({name})" for name in PROJECTS), "integration", "isolated"]:
+        yield name, ["-s", name]
     for name, path in PROJECTS.items():
         if any("mark.slow" in test.read_text() for test in (ROOT / path / "tests").rglob("*.py")):
             yield f"tests({name}) slow", ["-s", f"tests({name})", "--", "-m", "slow"]
     yield "integration slow", ["-s", "integration", "--", "-m", "slow", "--ignore-glob=*/attacks"]
     yield "fuzz", ["-s", "fuzz", "--", "--minutes", "15"]
-    for name in ("simulate", "attacks", "kills", "faults", "quickstart"):
+    for name in ("simulate", "attacks", "kills", "faults", "quickstart_short", "quickstart"):
         yield name, ["-s", name]
     yield from ((f"dist({stage})", ["-s", f"dist({stage})"]) for stage in STAGES)
     yield from ((f"minimums({name})", ["-s", f"minimums({name})"]) for name in PROJECTS)
@@ -460,32 +475,49 @@ def _everything() -> Iterator[tuple[str, list[str]]]:
 _NOX = (sys.executable, "-m", "nox", "-f", __file__)
 
 
-def _run_session(name: str, words: list[str]) -> tuple[str, ...]:
-    """Run one session by a nox of its own, with a log in .nox/nightly; its row of the table."""
-    log = ROOT / ".nox" / "nightly" / f"{name.replace(' ', '-')}.log"
-    begin, summary = time.monotonic(), ""
-    with (
-        log.open("w") as file,
-        subprocess.Popen(
-            [*_NOX, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as process,
-    ):
-        assert process.stdout is not None
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            file.write(line)
-            if re.search(r"\d+ (passed|failed|skipped|errors?)\b.* in [\d.]+s", line):
-                summary = line
+_LOGS = ROOT / ".nox" / "logs"
+
+
+def _run_session(
+    name: str, words: list[str], environment: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Run sessions by a nox of their own, with a log in .nox/logs; their row of the table."""
+    _LOGS.mkdir(parents=True, exist_ok=True)
+    log = _LOGS / f"{name.replace(' ', '-')}.log"
+    begin = time.monotonic()
+    with log.open("w") as file:
+        ended = subprocess.run(
+            [*_NOX, *words],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})},
+            check=False,
+        )
+    text = log.read_text(errors="replace")
+    ends = r"(?m)^.*\d+ (?:passed|failed|skipped|errors?)\b.* in [\d.]+s.*$"
+    summaries = " ".join(re.findall(ends, text))
     counts = {
-        word: sum(int(each) for each in re.findall(rf"(\d+) {word}", summary))
+        word: sum(int(each) for each in re.findall(rf"(\d+) {word}", summaries))
         for word in ("passed", "failed", "error", "skipped")
     }
     seconds = round(time.monotonic() - begin)
-    return (
-        *(name, "FAILED" if process.returncode else "success", f"{counts['passed']}"),
+    row = (
+        *(name, "FAILED" if ended.returncode else "success", f"{counts['passed']}"),
         *(f"{counts['failed'] + counts['error']}", f"{counts['skipped']}"),
         f"{seconds // 60}:{seconds % 60:02}",
     )
+    shown = text if ended.returncode else ""
+    print(f"{shown}{row[0]}: {row[1]}, {row[2]} passed, {row[5]}", flush=True)
+    return row
+
+
+def _report(session: nox.Session, name: str, rows: list[tuple[str, ...]]) -> None:
+    """Print the table of the sessions that ran, keep it, and fail if one of them has failed."""
+    table = _table([("session", "result", "passed", "failed", "skipped", "time"), *rows])
+    (_LOGS / f"{name}.txt").write_text(table)
+    print(table, end="")
+    if failed := [row[0] for row in rows if row[1] != "success"]:
+        session.error(f"failed: {', '.join(failed)}; logs: .nox/logs")
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
