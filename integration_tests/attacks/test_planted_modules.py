@@ -100,7 +100,7 @@ class Trap:
 
 @pytest.fixture(scope="module")
 def trap(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Trap:
-    """StageRun once."""
+    """Made once."""
     made = Trap(programs, tmp_path_factory.mktemp("planted"))
     made.set_up()
     return made
