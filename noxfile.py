@@ -18,13 +18,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nox
@@ -119,7 +120,7 @@ forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "
 """
 
 
-@nox.session
+@nox.session(default=False)
 @nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def types(session: nox.Session, project: str) -> None:
     """Check the types of a project, strictly."""
@@ -128,7 +129,7 @@ def types(session: nox.Session, project: str) -> None:
     session.run(python / "mypy", "--config-file=pyproject.toml", "--package", module, external=True)
 
 
-@nox.session
+@nox.session(default=False)
 def contract(session: nox.Session) -> None:
     """Compare models, schemas, cases and frozen digests of `shared/contracts`."""
     python = sync(session, "manifest")
@@ -145,19 +146,19 @@ def shares_the_cluster(project: str) -> bool:
 
 @nox.session
 def suite(session: nox.Session) -> None:
-    """Run all tests that run by default, those that wait for a cluster beside the others."""
+    """Check all types and run all tests that run by default, two sessions at a time."""
     shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
-    other = [f"tests({name})" for name in PROJECTS if not shares_the_cluster(name)]
-    installing = ["integration", "isolated", *(["quickstart_short"] if STAGES == SERVICES else [])]
+    others = [f"tests({name})" for name in PROJECTS if not shares_the_cluster(name)]
+    pipeline = ["quickstart_short"] if STAGES == SERVICES else []
+    installing = " ".join(["integration", "isolated", *pipeline])
     environment = cluster(session)
-
-    def run(names: list[list[str]]) -> list[tuple[str, ...]]:
-        return [_run_session(" ".join(each), ["-s", *each], environment) for each in names]
-
-    with ThreadPoolExecutor(2) as pool:
-        lanes = [[*([each] for each in shared), installing], [[each] for each in other]]
-        rows = [row for lane in pool.map(run, lanes) for row in lane]
-    _report(session, "suite", rows)
+    with _table_of(session, "suite") as rows:
+        _run_two_at_once(
+            [(name, ["-s", *name.split()]) for name in (*shared, installing)],
+            [(name, ["-s", name]) for name in ("types", *others)],
+            rows,
+            environment,
+        )
 
 
 @nox.session(default=False)
@@ -444,45 +445,48 @@ def write_pins(wheelhouse: Path, target: Path) -> Path:
 def nightly(session: nox.Session) -> None:
     """Run everything, also after a failure: `-- --only 'faults,tests(s*)*'` for a part of it."""
     only = session.posargs[1].split(",") if session.posargs[:1] == ["--only"] else ["*"]
-    rows: list[tuple[str, ...]] = []
-    try:
-        for name, words in _everything():
-            if any(fnmatch.fnmatch(name, each) for each in only):
-                rows.append(_run_session(name, words))
-    finally:
-        _report(session, "nightly", rows)
+
+    def chosen(names: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+        return [
+            (name, words.split())
+            for name, words in names
+            if any(fnmatch.fnmatch(name, each) for each in only)
+        ]
+
+    with _table_of(session, "nightly") as rows:
+        rows += [_run_session(*each) for each in chosen([("default", "")])]
+        _run_two_at_once(chosen(_installing_stages()), chosen(_beside_them()), rows)
 
 
-def _everything() -> Iterator[tuple[str, list[str]]]:
-    """The name of each session with its form, and what comes behind `nox`."""
-    listed = subprocess.run([*_NOX, "--list", "--json"], check=True, stdout=subprocess.PIPE)
-    for name in [each["session"] for each in json.loads(listed.stdout)]:
-        if name != "suite":
-            yield name, ["-s", name]
-    for name in [*(f"tests({name})" for name in PROJECTS), "integration", "isolated"]:
-        yield name, ["-s", name]
+def _installing_stages() -> Iterator[tuple[str, str]]:
+    """The long sessions that install stages, which only one may do at a time: name and words."""
+    yield "integration slow", "-s integration -- -m slow --ignore-glob=*/attacks"
+    yield from ((name, f"-s {name}") for name in ("attacks", "quickstart"))
+    yield from ((f"dist({stage})", f"-s dist({stage})") for stage in STAGES)
+
+
+def _beside_them() -> Iterator[tuple[str, str]]:
+    """The other long sessions: the name of each, and what comes behind `nox`."""
+    yield from ((name, f"-s {name}") for name in ("faults", "kills"))
     for name, path in PROJECTS.items():
         if any("mark.slow" in test.read_text() for test in (ROOT / path / "tests").rglob("*.py")):
-            yield f"tests({name}) slow", ["-s", f"tests({name})", "--", "-m", "slow"]
-    yield "integration slow", ["-s", "integration", "--", "-m", "slow", "--ignore-glob=*/attacks"]
-    yield "fuzz", ["-s", "fuzz", "--", "--minutes", "15"]
-    for name in ("simulate", "attacks", "kills", "faults", "quickstart_short", "quickstart"):
-        yield name, ["-s", name]
-    yield from ((f"dist({stage})", ["-s", f"dist({stage})"]) for stage in STAGES)
-    yield from ((f"minimums({name})", ["-s", f"minimums({name})"]) for name in PROJECTS)
+            yield f"tests({name}) slow", f"-s tests({name}) -- -m slow"
+    yield from ((f"minimums({name})", f"-s minimums({name})") for name in PROJECTS)
+    yield "fuzz", "-s fuzz -- --minutes 15"
+    yield "simulate", "-s simulate"
 
 
 _NOX = (sys.executable, "-m", "nox", "-f", __file__)
 
 
 _LOGS = ROOT / ".nox" / "logs"
+_INTERRUPTED = 128 + signal.SIGINT  # how nox ends after Ctrl-C
 
 
 def _run_session(
     name: str, words: list[str], environment: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
     """Run sessions by a nox of their own, with a log in .nox/logs; their row of the table."""
-    _LOGS.mkdir(parents=True, exist_ok=True)
     log = _LOGS / f"{name.replace(' ', '-')}.log"
     begin = time.monotonic()
     with log.open("w") as file:
@@ -493,6 +497,8 @@ def _run_session(
             env={**os.environ, **(environment or {})},
             check=False,
         )
+    if ended.returncode == _INTERRUPTED:
+        raise KeyboardInterrupt
     text = log.read_text(errors="replace")
     ends = r"(?m)^.*\d+ (?:passed|failed|skipped|errors?)\b.* in [\d.]+s.*$"
     summaries = " ".join(re.findall(ends, text))
@@ -511,13 +517,41 @@ def _run_session(
     return row
 
 
-def _report(session: nox.Session, name: str, rows: list[tuple[str, ...]]) -> None:
-    """Print the table of the sessions that ran, keep it, and fail if one of them has failed."""
-    table = _table([("session", "result", "passed", "failed", "skipped", "time"), *rows])
-    (_LOGS / f"{name}.txt").write_text(table)
-    print(table, end="")
-    if failed := [row[0] for row in rows if row[1] != "success"]:
-        session.error(f"failed: {', '.join(failed)}; logs: .nox/logs")
+def _run_two_at_once(
+    first: Sequence[tuple[str, list[str]]],
+    others: Sequence[tuple[str, list[str]]],
+    rows: list[tuple[str, ...]],
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run sessions on two threads: *first* in turn by one, *others* by whichever is free.
+
+    The row of each session is added to *rows* when it ends.
+    """
+
+    def run(part: Sequence[tuple[str, list[str]]]) -> None:
+        for name, words in part:
+            rows.append(_run_session(name, words, environment))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, [first, *([each] for each in others)]))
+
+
+@contextmanager
+def _table_of(session: nox.Session, name: str) -> Iterator[list[tuple[str, ...]]]:
+    """Print and keep the table of the sessions that ran; fail if one of them has failed."""
+    rows: list[tuple[str, ...]] = []
+    _LOGS.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    try:
+        yield rows
+    finally:
+        table = _table([("session", "result", "passed", "failed", "skipped", "time"), *rows])
+        (_LOGS / f"{name}.txt").write_text(table)
+        passed, failed, skipped = (sum(int(row[column]) for row in rows) for column in (2, 3, 4))
+        counts = f"{passed} passed, {failed} failed, {skipped} skipped"
+        print(f"{table}{counts} in {time.monotonic() - begin:.1f}s", flush=True)
+    if failures := [row[0] for row in rows if row[1] != "success"]:
+        session.error(f"failed: {', '.join(failures)}; logs: .nox/logs")
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

@@ -26,6 +26,7 @@ def test_spark_writes_the_bytes_that_one_process_writes(sharder: Callable, tmp_p
     assert one.manifest.identity == other.manifest.identity
 
 
+@pytest.mark.slow
 def test_an_error_in_a_task_reaches_the_user(sharder: Callable, tmp_path: Path) -> None:
     """A rotten file is named with exit code 65, not as a failure of Spark."""
     features = make_features(tmp_path, [ROWS, relabelled(ROWS[:1], 0, path="z.wav")])

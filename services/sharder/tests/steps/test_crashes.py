@@ -98,7 +98,7 @@ def _killed_at(number: int, features: Path, tmp_path: Path, master: str = "inlin
     return done.returncode
 
 
-@pytest.mark.parametrize("part", [0.3, 0.8])
+@pytest.mark.parametrize("part", [0.3, pytest.param(0.8, marks=pytest.mark.slow)])
 def test_a_killed_process_leaves_what_a_rerun_takes_up(
     sharder: Callable, features: Path, tmp_path: Path, part: float
 ) -> None:

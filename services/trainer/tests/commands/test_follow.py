@@ -67,6 +67,7 @@ def test_the_last_checkpoint_scores_as_the_run(
     assert (0, "nothing was left to be scored") == (again.code, again.out.strip())
 
 
+@pytest.mark.slow
 def test_it_ends_when_the_run_does(trained: Trained, tmp_path: Path) -> None:
     """Begun before the training, below a launcher, whose variable names the run."""
     folder = tmp_path / "runs/followed"

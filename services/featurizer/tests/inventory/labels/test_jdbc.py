@@ -111,6 +111,7 @@ def test_a_password_from_a_file(tmp_path: Path) -> None:
     assert "hush" not in repr(found)
 
 
+@pytest.mark.slow
 # Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
 @pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 def test_labels_of_a_sqlite_database(source: Path, root: Path, tmp_path: Path) -> None:
