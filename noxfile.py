@@ -148,7 +148,8 @@ def shares_the_cluster(project: str) -> bool:
 def suite(session: nox.Session) -> None:
     """Check all types and run all tests that run by default, two sessions at a time."""
     shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
-    others = [f"tests({name})" for name in PROJECTS if not shares_the_cluster(name)]
+    longest_first = sorted(PROJECTS, key=lambda name: name not in SERVICES)
+    others = [f"tests({name})" for name in longest_first if not shares_the_cluster(name)]
     pipeline = ["quickstart_short"] if STAGES == SERVICES else []
     installing = " ".join(["integration", "isolated", *pipeline])
     environment = cluster(session)
@@ -175,8 +176,8 @@ _NOT_SLOW = ("-m", "not slow")
 
 
 def default_form(project: str) -> tuple[str, ...]:
-    """How a project is tested by default: two processes, and a third where one waits for YARN."""
-    processes = 3 if shares_the_cluster(project) else 2
+    """How a project is tested by default: a third process where one waits for YARN or others."""
+    processes = 3 if shares_the_cluster(project) or project in SERVICES else 2
     return (*_NOT_SLOW, f"--numprocesses={processes}", "--dist=loadgroup")
 
 

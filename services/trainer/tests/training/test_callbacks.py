@@ -108,11 +108,7 @@ def test_early_stopping_ends_a_run_and_keeps_the_best_weights(
     "kills",
     [
         pytest.param([(26, [TRY_AGAIN, KILLED])], id="once"),
-        pytest.param(
-            [(11, [KILLED, TRY_AGAIN]), (26, [TRY_AGAIN, KILLED])],
-            id="twice",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param([(11, [KILLED, TRY_AGAIN]), (26, [TRY_AGAIN, KILLED])], id="twice"),
     ],
 )
 def test_killed_workers_go_on_with_what_callbacks_remember(

@@ -103,8 +103,10 @@ def weighted(forkserver: ForkServer, tmp_path_factory: pytest.TempPathFactory) -
 
 
 ONE = Gang(1)
-GANGS = [Gang(2), Gang(3), Gang(1, devices=2)]
-NORMALISING = [*(pytest.param(gang, marks=pytest.mark.slow) for gang in GANGS[:2]), GANGS[2]]
+TWO, THREE = (pytest.param(Gang(number), marks=pytest.mark.slow) for number in (2, 3))
+DEVICES = Gang(1, devices=2)
+GANGS = [TWO, Gang(3), DEVICES]
+NORMALISING = [TWO, THREE, DEVICES]
 
 
 def _close(
@@ -270,9 +272,7 @@ def test_half_precision_can_be_evaluated(weighted: Trainings, forkserver: ForkSe
     assert found == pytest.approx(run.manifest.stats.scores["val"], abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    "gang", [pytest.param(GANGS[1], marks=pytest.mark.slow), GANGS[2]], ids=str
-)
+@pytest.mark.parametrize("gang", [THREE, DEVICES], ids=str)
 def test_class_weights_are_those_of_one_replica(
     trainings: Trainings, weighted: Trainings, gang: Gang
 ) -> None:
@@ -282,11 +282,11 @@ def test_class_weights_are_those_of_one_replica(
     assert difference(free, weights_of(other)) > 1e-3  # they do count
 
 
-def test_global_batches_are_the_same_records(trainings: Trainings) -> None:
+@pytest.mark.parametrize("gang", GANGS, ids=str)
+def test_global_batches_are_the_same_records(trainings: Trainings, gang: Gang) -> None:
     """Step by step the replicas together read what one replica reads, and an epoch is exact."""
     one = trainings.batches(trainings.train(ONE))
-    for gang in GANGS:
-        assert one == trainings.batches(trainings.train(gang))
+    assert one == trainings.batches(trainings.train(gang))
     epochs = {epoch for epoch, _ in one if isinstance(epoch, int)}
     assert {0, 1} == epochs
     for epoch in epochs:
