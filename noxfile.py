@@ -146,19 +146,22 @@ def shares_the_cluster(project: str) -> bool:
 
 @nox.session
 def suite(session: nox.Session) -> None:
-    """Check all types and run all tests that run by default, two sessions at a time."""
+    """Check all types and run all tests that run by default, three sessions at a time."""
     shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
-    longest_first = sorted(PROJECTS, key=lambda name: name not in SERVICES)
+    longest_first = [*reversed(SERVICES), *(name for name in PROJECTS if name not in SERVICES)]
     others = [f"tests({name})" for name in longest_first if not shares_the_cluster(name)]
     pipeline = ["quickstart_short"] if STAGES == SERVICES else []
     installing = " ".join(["integration", "isolated", *pipeline])
+    # One process each: several of one session would import and prepare everything several times.
+    single = [(name, ["-s", name, "--", *_NOT_SLOW]) for name in others]
     environment = cluster(session)
     with _table_of(session, "suite") as rows:
-        _run_two_at_once(
+        _run_beside(
             [(name, ["-s", *name.split()]) for name in (*shared, installing)],
-            [(name, ["-s", name]) for name in ("types", *others)],
+            [*single[:1], ("types", ["-s", "types"]), *single[1:]],
             rows,
-            environment,
+            lanes=3,
+            environment=environment,
         )
 
 
@@ -176,8 +179,8 @@ _NOT_SLOW = ("-m", "not slow")
 
 
 def default_form(project: str) -> tuple[str, ...]:
-    """How a project is tested by default: a third process where one waits for YARN or others."""
-    processes = 3 if shares_the_cluster(project) or project in SERVICES else 2
+    """How a project is tested by default: two processes, and a third where one waits for YARN."""
+    processes = 3 if shares_the_cluster(project) else 2
     return (*_NOT_SLOW, f"--numprocesses={processes}", "--dist=loadgroup")
 
 
@@ -456,7 +459,7 @@ def nightly(session: nox.Session) -> None:
 
     with _table_of(session, "nightly") as rows:
         rows += [_run_session(*each) for each in chosen([("default", "")])]
-        _run_two_at_once(chosen(_installing_stages()), chosen(_beside_them()), rows)
+        _run_beside(chosen(_installing_stages()), chosen(_beside_them()), rows, lanes=2)
 
 
 def _installing_stages() -> Iterator[tuple[str, str]]:
@@ -518,13 +521,15 @@ def _run_session(
     return row
 
 
-def _run_two_at_once(
+def _run_beside(
     first: Sequence[tuple[str, list[str]]],
     others: Sequence[tuple[str, list[str]]],
     rows: list[tuple[str, ...]],
+    *,
+    lanes: int,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run sessions on two threads: *first* in turn by one, *others* by whichever is free.
+    """Run sessions in lanes: *first* in turn in one, *others* in whichever is free.
 
     The row of each session is added to *rows* when it ends.
     """
@@ -533,7 +538,7 @@ def _run_two_at_once(
         for name, words in part:
             rows.append(_run_session(name, words, environment))
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(lanes) as pool:
         list(pool.map(run, [first, *([each] for each in others)]))
 
 
