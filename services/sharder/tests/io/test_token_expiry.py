@@ -25,13 +25,13 @@ import sys, time
 from pathlib import Path
 from audioloom_sharder.commands import run
 from audioloom_sharder.cli import main
-go_on = shard.make_shards
+go_on = run.make_shards
 def wait(*given):
     Path("halfway").touch()
     while not Path("go").exists():
         time.sleep(0.1)
     return go_on(*given)
-shard.make_shards = wait
+run.make_shards = wait
 sys.exit(main(sys.argv[1:]))
 """
 ONLY_THE_REST = """
@@ -40,7 +40,7 @@ from audioloom_sharder.commands import run
 from audioloom_sharder.cli import main
 def never(*given):
     raise AssertionError("done before")
-shard.scan_source = shard.rank_range = shard.make_segment = never
+run.scan_source = run.rank_range = run.make_segment = never
 sys.exit(main(sys.argv[1:]))
 """
 
