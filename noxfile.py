@@ -144,23 +144,33 @@ def shares_the_cluster(project: str) -> bool:
     return conftest.exists() and "running()" in conftest.read_text()
 
 
+def clients(project: str) -> bool:
+    """Whether the tests of a project start a cluster of their own for its clients."""
+    conftest = ROOT / PROJECTS[project] / "tests" / "conftest.py"
+    return conftest.exists() and "--hdfs-only" in conftest.read_text()
+
+
 @nox.session
 def suite(session: nox.Session) -> None:
-    """Check all types and run all tests that run by default, three sessions at a time."""
+    """Check all types and run all tests that run by default, four sessions at a time."""
     shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
     longest_first = [*reversed(SERVICES), *(name for name in PROJECTS if name not in SERVICES)]
-    others = [f"tests({name})" for name in longest_first if not shares_the_cluster(name)]
+    others = [name for name in longest_first if not shares_the_cluster(name)]
     pipeline = ["quickstart_short"] if STAGES == SERVICES else []
     installing = " ".join(["integration", "isolated", *pipeline])
     # One process each: several of one session would import and prepare everything several times.
-    single = [(name, ["-s", name, "--", *_NOT_SLOW]) for name in others]
+    # Where clients of HDFS are tested, some tests must not be in the process of others.
+    single = [
+        (f"tests({name})", ["-s", f"tests({name})", *(() if clients(name) else ("--", *_NOT_SLOW))])
+        for name in others
+    ]
     environment = cluster(session)
     with _table_of(session, "suite") as rows:
         _run_beside(
             [(name, ["-s", *name.split()]) for name in (*shared, installing)],
             [*single[:1], ("types", ["-s", "types"]), *single[1:]],
             rows,
-            lanes=3,
+            lanes=4,
             environment=environment,
         )
 
