@@ -138,16 +138,20 @@ def contract(session: nox.Session) -> None:
     session.run(python / "pytest", "--quiet", *files, external=True)
 
 
+def conftest(project: str) -> str:
+    """What all tests of a project share, as text; empty if there is nothing."""
+    path = ROOT / PROJECTS[project] / "tests" / "conftest.py"
+    return path.read_text() if path.exists() else ""
+
+
 def shares_the_cluster(project: str) -> bool:
     """Whether the tests of a project use the cluster that all sessions share."""
-    conftest = ROOT / PROJECTS[project] / "tests" / "conftest.py"
-    return conftest.exists() and "running()" in conftest.read_text()
+    return "running()" in conftest(project)
 
 
-def clients(project: str) -> bool:
-    """Whether the tests of a project start a cluster of their own for its clients."""
-    conftest = ROOT / PROJECTS[project] / "tests" / "conftest.py"
-    return conftest.exists() and "--hdfs-only" in conftest.read_text()
+def connects_to_hdfs(project: str) -> bool:
+    """Whether the tests of a project are about clients of HDFS, on a cluster of their own."""
+    return "--hdfs-only" in conftest(project)
 
 
 @nox.session
@@ -161,8 +165,9 @@ def suite(session: nox.Session) -> None:
     # One process each: several of one session would import and prepare everything several times.
     # Where clients of HDFS are tested, some tests must not be in the process of others.
     single = [
-        (f"tests({name})", ["-s", f"tests({name})", *(() if clients(name) else ("--", *_NOT_SLOW))])
-        for name in others
+        (name, ["-s", name, *(() if connects_to_hdfs(project) else ("--", *_NOT_SLOW))])
+        for project in others
+        for name in [f"tests({project})"]
     ]
     environment = cluster(session)
     with _table_of(session, "suite") as rows:
