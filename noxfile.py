@@ -160,19 +160,20 @@ def suite(session: nox.Session) -> None:
     shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
     longest_first = [*reversed(SERVICES), *(name for name in PROJECTS if name not in SERVICES)]
     others = [name for name in longest_first if not shares_the_cluster(name)]
-    pipeline = ["quickstart_short"] if STAGES == SERVICES else []
-    installing = " ".join(["integration", "isolated", *pipeline])
     # One process each: several of one session would import and prepare everything several times.
-    # Where clients of HDFS are tested, some tests must not be in the process of others.
+    # The longest has two, or the others would wait for it. Where clients of HDFS are tested, some
+    # tests must not be in the process of others.
     single = [
-        (name, ["-s", name, *(() if connects_to_hdfs(project) else ("--", *_NOT_SLOW))])
+        (name, ["-s", name, *(() if several else ("--", *_NOT_SLOW))])
         for project in others
-        for name in [f"tests({project})"]
+        for name, several in [
+            (f"tests({project})", project == others[0] or connects_to_hdfs(project))
+        ]
     ]
     environment = cluster(session)
     with _table_of(session, "suite") as rows:
         _run_beside(
-            [(name, ["-s", *name.split()]) for name in (*shared, installing)],
+            [(name, ["-s", *name.split()]) for name in (*shared, "integration isolated")],
             [*single[:1], ("types", ["-s", "types"]), *single[1:]],
             rows,
             lanes=4,
@@ -265,14 +266,8 @@ print(f"{module.__name__}: {len(names)} modules import from wheels alone")
 
 
 @nox.session(default=False)
-def quickstart_short(session: nox.Session) -> None:
-    """Run the quickstart on a small set: the four installed stages, end to end."""
-    pipeline(session, "quickstart", "--short", *session.posargs)
-
-
-@nox.session(default=False)
 def quickstart(session: nox.Session) -> None:
-    """Make recordings, run the four installed stages on them, and show what came out."""
+    """Make recordings, run the installed stages on them, show what came out: `-- --short`."""
     pipeline(session, "quickstart", *session.posargs)
 
 
@@ -474,7 +469,7 @@ def nightly(session: nox.Session) -> None:
 
     with _table_of(session, "nightly") as rows:
         rows += [_run_session(*each) for each in chosen([("default", "")])]
-        _run_beside(chosen(_installing_stages()), chosen(_beside_them()), rows, lanes=2)
+        _run_beside(chosen(_installing_stages()), chosen(_beside_them()), rows, lanes=3)
 
 
 def _installing_stages() -> Iterator[tuple[str, str]]:
