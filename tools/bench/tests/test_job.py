@@ -41,7 +41,7 @@ def test_efficiency_is_the_share_of_twice_one_core() -> None:
     "lane",
     [
         pytest.param(job_lanes.naive, marks=pytest.mark.slow),
-        job_lanes.ours,
+        pytest.param(job_lanes.ours, marks=pytest.mark.slow),
         job_lanes.floor,
     ],
 )
