@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_stage import progress_bar
 from audioloom_stage.logs import LogSettings, configure_logs
 from audioloom_stage.progress_bar import Progress, progress
 
@@ -85,14 +86,15 @@ def test_lines_in_a_log(toy: Any) -> None:
     )
 
 
-def test_a_line_now_and_then(quiet_logging: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_now_and_then(
+    quiet_logging: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Not for each unit: only when enough time has passed."""
     configure_logs(LogSettings("json"))
     with progress(None, "counting", "sheep") as bar:
-        bar.advance()
-        bar._told -= 11.0
-        bar.advance(4)
-        bar.advance()
+        for count, seconds in ((1, 3600.0), (4, 0.0), (1, 3600.0)):
+            monkeypatch.setattr(progress_bar, "EVERY_SECONDS", seconds)
+            bar.advance(count)
     told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [(5, None), (6, True)] == [(each["done"], each.get("finished")) for each in told]
     assert all("total" not in each for each in told)
@@ -125,13 +127,13 @@ def test_what_the_bar_says(
     monkeypatch.setenv("COLUMNS", "120")
     bar = Progress(total, "counting", "sheep")
     bar.done = done
-    assert text in bar._line(seconds)
+    assert text in bar.line(seconds)
 
 
 def test_the_bar_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrapped line could not be taken back."""
     monkeypatch.setenv("COLUMNS", "20")
-    assert 19 == len(Progress(3, "counting", "sheep")._line(1.0))
+    assert 19 == len(Progress(3, "counting", "sheep").line(1.0))
 
 
 def test_logs_below_info_are_silent(quiet_logging: None) -> None:

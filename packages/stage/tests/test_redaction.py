@@ -36,7 +36,7 @@ COMMANDS = st.lists(st.one_of(st.text(max_size=12), st.sampled_from(PIECES)), ma
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test told of as a secret is none in the next."""
-    monkeypatch.setattr(redaction, "_known", set())
+    monkeypatch.setattr(redaction, "known_secrets", set())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from audioloom_bench.measure import Lane
 def lanes(ours: float) -> list[Lane]:
     """Figures of a run: naive twice as fast on two cores, ours *ours* times naive."""
     return [
-        Lane(name, job._on(cores), cores * speed, "recordings / s", speed, speed / 10)
+        Lane(name, job.input_name(cores), cores * speed, "recordings / s", speed, speed / 10)
         for cores in (1, 2)
         for name, speed in (("naive", 1.0), (job.OURS, ours), ("floor", 10.0))
     ]
@@ -26,8 +26,8 @@ def test_less_than_asked_is_a_failure_that_says_what_was_found() -> None:
 
 def test_efficiency_is_the_share_of_twice_one_core() -> None:
     """Half of it where a second core makes nothing faster."""
-    slow = [Lane("naive", job._on(n), 10.0, "recordings / s", 1, 1) for n in (1, 2)]
-    fast = [Lane("floor", job._on(n), 10.0 * n, "recordings / s", 1, 1) for n in (1, 2)]
+    slow = [Lane("naive", job.input_name(n), 10.0, "recordings / s", 1, 1) for n in (1, 2)]
+    fast = [Lane("floor", job.input_name(n), 10.0 * n, "recordings / s", 1, 1) for n in (1, 2)]
 
     naive, floor = job.efficiencies([*slow, *fast])
 
@@ -62,7 +62,7 @@ def test_lost_recordings_are_an_error(tmp_path: Path) -> None:
     """One may be empty; not two."""
     for number in range(3):
         (tmp_path / f"{number}.wav").touch()
-    job_lanes._expect_all(tmp_path, 2)
+    job_lanes.expect_all(tmp_path, 2)
 
     with pytest.raises(ValueError, match="expected a window of each of 3 recordings, found 1"):
-        job_lanes._expect_all(tmp_path, 1)
+        job_lanes.expect_all(tmp_path, 1)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from audioloom_bench.launch import VARIABLE, bench, shortfall
-from audioloom_bench.launching.gang import AFTER_LAST, _started
+from audioloom_bench.launching.gang import AFTER_LAST, started_at
 from audioloom_bench.launching.overhead import OVERHEAD
 from audioloom_bench.measure import Lane
 
@@ -40,6 +40,6 @@ def test_when_a_process_was_started() -> None:
     """By the clock on the wall, to the kernel's hundredths."""
     before = time.time()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        found = _started(process.pid)
+        found = started_at(process.pid)
         process.communicate(b"\n")
     assert before - 1 < found < time.time() + 1

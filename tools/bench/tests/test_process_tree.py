@@ -57,7 +57,7 @@ def test_time_of_children_counts_also_when_nobody_waits_for_them() -> None:
     deaf = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
     work = f"{deaf}\n{running(SPIN + UNTIL_SEEN)}"
     with waiting(work) as process, watched(process.pid) as watch:
-        go_on(process, lambda: sum(watch._unwaited.values()) >= 0.3 * _TICKS)
+        go_on(process, lambda: sum(watch.unwaited.values()) >= 0.3 * _TICKS)
         assert answered(process)
         assert 0.3 <= watch.cpu_seconds()
 

@@ -56,10 +56,10 @@ def test_lost_windows_are_an_error(tmp_path: Path) -> None:
     """A lane that wrote less than the values is not fast."""
     out = shard.locate(tmp_path)
     (tmp_path / "part").write_bytes(bytes(2 * 50_080))
-    shard._expect_all(out, 2)
+    shard.expect_all(out, 2)
 
     with pytest.raises(RuntimeError, match="expected the values of 3 windows"):
-        shard._expect_all(out, 3)
+        shard.expect_all(out, 3)
 
 
 @pytest.mark.parametrize(

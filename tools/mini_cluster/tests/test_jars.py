@@ -20,7 +20,7 @@ def test_without_maven_and_ivy_the_error_says_what_to_install(
 ) -> None:
     """Neither is there."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(jars, "_find_ivy", lambda: None)
+    monkeypatch.setattr(jars, "find_ivy", lambda: None)
     with pytest.raises(JarsMissing, match=r"apt-get install maven.*\[ivy\]"):
         ensure_jars(tmp_path / "cache", java=Path("java"))
     assert [] == list((tmp_path / "cache").iterdir())
@@ -103,7 +103,7 @@ def test_a_classifier_is_part_of_the_name() -> None:
 def test_maven_and_ivy_are_asked_for_the_same_jars() -> None:
     """Each jar by name, and nothing that those would like to bring along."""
     found = pinned()
-    pom = ET.fromstring(jars._pom(found))  # noqa: S314 - our own
+    pom = ET.fromstring(jars.pom_of(found))  # noqa: S314 - our own
     by_maven = {
         tuple(
             one.findtext(POM + tag, "")
@@ -111,7 +111,7 @@ def test_maven_and_ivy_are_asked_for_the_same_jars() -> None:
         )
         for one in pom.iter(POM + "dependency")
     }
-    ivy = ET.fromstring(jars._ivy(found))  # noqa: S314 - our own
+    ivy = ET.fromstring(jars.ivy_of(found))  # noqa: S314 - our own
     classifier = "{http://ant.apache.org/ivy/maven}classifier"
     by_ivy = {
         (one.get("org"), one.get("name"), one.get("rev"), each.get(classifier, ""))

@@ -46,7 +46,7 @@ class Progress:
             return
         self._told = now
         if self._draws:
-            show_bar(self._line(now - self._started))
+            show_bar(self.line(now - self._started))
         elif not self._silent:
             log.info(self._what, **self._numbers(now - self._started))
 
@@ -68,7 +68,8 @@ class Progress:
         numbers["seconds"] = round(seconds, 1)
         return numbers
 
-    def _line(self, seconds: float) -> str:
+    def line(self, seconds: float) -> str:
+        """Draw the bar as it stands *seconds* after the start, no wider than the terminal."""
         rate = self.done / seconds if seconds > 0 else 0.0
         columns = max(shutil.get_terminal_size().columns - 1, 1)
         return bar_line(self._what, self._unit, self.done, self.total, rate)[:columns]

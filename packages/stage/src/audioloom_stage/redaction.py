@@ -19,7 +19,7 @@ MASK = "**********"
 _LEAST_KNOWN = 4  # characters: a shorter value would match in any text
 _ROUNDS = 8
 
-_known: set[str] = set()
+known_secrets: set[str] = set()
 
 _ALWAYS = re.compile(
     "passw(or)?d|passphrase|secret|credential"
@@ -175,7 +175,7 @@ def remember(secret: str) -> None:
     for text in (secret, secret.strip(), " ".join(secret.split())):
         in_address = (quote(text, safe, errors="surrogateescape") for safe in ("/", ""))
         forms = (text, repr(text)[1:-1], json.dumps(text)[1:-1], *in_address)
-        _known.update(each for each in forms if len(each) >= _LEAST_KNOWN)
+        known_secrets.update(each for each in forms if len(each) >= _LEAST_KNOWN)
 
 
 def is_secret_name(name: str) -> bool:
@@ -235,7 +235,7 @@ def _once(text: str) -> str:
 
 
 def _certain(text: str) -> str:
-    for secret in sorted(_known, key=len, reverse=True):
+    for secret in sorted(known_secrets, key=len, reverse=True):
         text = text.replace(secret, MASK)
     for form in _FORMS:
         text = form.sub(MASK, text)

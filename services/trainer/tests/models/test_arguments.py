@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_known", set())
+    monkeypatch.setattr(redaction, "known_secrets", set())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from audioloom_yarn_launcher.commands.coordinator import _end
+from audioloom_yarn_launcher.commands.coordinator import end
 from audioloom_yarn_launcher.yarn.containers import ContainerState, loss_of_container
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome
 
@@ -15,7 +15,7 @@ def test_what_yarn_shows_of_a_run_holds_no_secret_and_no_control() -> None:
     loss = loss_of_container(seen, said="x\nerror: no access with --token hunter2 \x1b[31m\x9b2J")
     told: list[tuple[str, str]] = []
     application = SimpleNamespace(shutdown=lambda status, text: told.append((status, text)))
-    _end(application, "FAILED", 75, loss.cause("worker 0 was lost").text)
+    end(application, "FAILED", 75, loss.cause("worker 0 was lost").text)
     ((status, text),) = told
     shown = (
         r"worker 0 was lost: its container on n1 ended with exit code 1 after writing: error: no"

@@ -1,7 +1,7 @@
 import subprocess
 
 import pytest
-from audioloom_yarn_launcher.runs.process_identity import _start_ticks, is_alive, this_process
+from audioloom_yarn_launcher.runs.process_identity import is_alive, this_process, ticks_at_start
 
 
 def test_this_process_is_alive() -> None:
@@ -25,7 +25,7 @@ def test_a_number_that_was_given_again_is_another_process() -> None:
 def test_a_process_that_ended_is_gone_before_it_is_reaped() -> None:
     """A zombie does no work."""
     process = subprocess.Popen(["/bin/sleep", "300"])
-    ticks = _start_ticks(process.pid)
+    ticks = ticks_at_start(process.pid)
     owner = this_process().model_copy(update={"pid": process.pid, "start_ticks": ticks})
     assert is_alive(owner)
     process.kill()

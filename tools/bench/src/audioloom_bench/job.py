@@ -54,7 +54,7 @@ def bench(rounds: int) -> list[Lane]:
                 work,
                 amount=RECORDINGS,
                 unit="recordings / s",
-                input_name=_on(cores),
+                input_name=input_name(cores),
                 rounds=rounds,
                 clock=lambda spent=spent: spent.seconds,  # type: ignore[misc]
             )
@@ -76,14 +76,16 @@ class _Spent:
             self.seconds += process.submit(job, source, Path(out), cores).result()
 
 
-def _on(cores: int) -> str:
+def input_name(cores: int) -> str:
+    """Name the input of a lane on so many cores."""
     return f"{RECORDINGS:,} telephone prompts, {cores} core{'s' * (cores > 1)}"
 
 
 def efficiencies(lanes: Sequence[Lane]) -> list[Lane]:
     """Of each lane, how much of a second core came to use."""
     one, two = (
-        {lane.lane: lane.value for lane in lanes if lane.input == _on(cores)} for cores in CORES
+        {lane.lane: lane.value for lane in lanes if lane.input == input_name(cores)}
+        for cores in CORES
     )
     shares = {name: 100 * two[name] / (2 * one[name]) for name in one}
     return [
@@ -97,6 +99,6 @@ def shortfall(lanes: Sequence[Lane]) -> str | None:
     slow = [
         f"{lane.input}: {lane.vs_naive:.2f} times the naive job, expected at least {LEAST:g}"
         for lane in lanes
-        if lane.lane == OURS and lane.input == _on(2) and lane.vs_naive < LEAST
+        if lane.lane == OURS and lane.input == input_name(2) and lane.vs_naive < LEAST
     ]
     return "\n".join(slow) or None

@@ -39,7 +39,7 @@ def ours(source: Path, out: Path, cores: int) -> float:
         with patch.object(spark, "spark_session", return_value=nullcontext(session)):
             done = run(RunSettings(**asked))
         seconds = time.perf_counter() - begin
-    _expect_all(source, int(str(done.data["windows"])))
+    expect_all(source, int(str(done.data["windows"])))
     return seconds
 
 
@@ -67,7 +67,7 @@ def naive(source: Path, out: Path, cores: int) -> float:
         found.write.parquet(str(out / "naive"))
         seconds = time.perf_counter() - begin
         count = session.read.parquet(str(out / "naive")).count()
-    _expect_all(source, count)
+    expect_all(source, count)
     return seconds
 
 
@@ -94,7 +94,7 @@ def floor(source: Path, out: Path, cores: int) -> float:
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
         windows = sum(pool.map(_extract, (paths[n::PIECES] for n in range(PIECES))))
     seconds = time.perf_counter() - begin
-    _expect_all(source, windows)
+    expect_all(source, windows)
     return seconds
 
 
@@ -111,7 +111,7 @@ def _extract(paths: list[Path]) -> int:
     return windows
 
 
-def _expect_all(source: Path, windows: int) -> None:
+def expect_all(source: Path, windows: int) -> None:
     """Every recording has a window, but for those that are empty: one of the Russian ones is."""
     recordings = sum(1 for _ in source.rglob("*.wav"))
     if not recordings - 1 <= windows <= recordings:

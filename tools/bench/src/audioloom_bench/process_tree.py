@@ -27,8 +27,9 @@ class Watch:
     def __init__(self, root: int) -> None:
         self.megabytes = 0.0
         """The most memory held at once; what processes share counts once (PSS)."""
+        self.unwaited: dict[tuple[int, str], int] = {}
+        """Ticks of each living process, by its id and start, whose end nobody will know of."""
         self._root = root
-        self._unwaited: dict[tuple[int, str], int] = {}
         self._lost = 0
         self._lock = threading.Lock()
 
@@ -54,8 +55,8 @@ class Watch:
             total += taken
             if _ignores_children(int(stat[_PARENT])):
                 unwaited[each, stat[_STARTED]] = taken
-        self._lost += sum(self._unwaited[gone] for gone in self._unwaited.keys() - unwaited.keys())
-        self._unwaited = unwaited
+        self._lost += sum(self.unwaited[gone] for gone in self.unwaited.keys() - unwaited.keys())
+        self.unwaited = unwaited
         return total + self._lost
 
 

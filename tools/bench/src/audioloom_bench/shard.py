@@ -200,7 +200,7 @@ class Jobs:
                     errors.seek(0)
                     raise RuntimeError(f"{name} ended early:\n{errors.read()[-3000:]}")
                 times.append(watch.cpu_seconds())
-                _expect_all(out / str(number), rows)
+                expect_all(out / str(number), rows)
                 remove_tree(out / str(number))
                 process.stdin.write("\n")
                 process.stdin.flush()
@@ -220,7 +220,7 @@ def _ended(process: subprocess.Popen[str]) -> Iterator[None]:
         raise
 
 
-def _expect_all(out: Location, rows: int) -> None:
+def expect_all(out: Location, rows: int) -> None:
     """A lane that lost some on the way would look fast: it says so instead."""
     found = sum(entry.size for entry in walk(out))
     if found < rows * _VALUE_BYTES:

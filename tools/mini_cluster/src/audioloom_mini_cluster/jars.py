@@ -132,11 +132,11 @@ def _sha256(path: Path) -> str:
 def _fetch(jars: Iterable[Jar], work: Path, new: Path, java: Path) -> None:
     if maven := shutil.which("mvn"):
         pom = work / "pom.xml"
-        pom.write_text(_pom(jars))
+        pom.write_text(pom_of(jars))
         command = [maven, "-B", "-q", f"--file={pom}", _COPY, f"-DoutputDirectory={new}"]
-    elif ivy := _find_ivy():
+    elif ivy := find_ivy():
         wanted = work / "ivy.xml"
-        wanted.write_text(_ivy(jars))
+        wanted.write_text(ivy_of(jars))
         pattern = f"{new}/[artifact]-[revision](-[classifier]).[ext]"
         command = [str(java), "-jar", str(ivy), "-cache", str(work / "ivy"), "-ivy", str(wanted)]
         command += ["-retrieve", pattern]
@@ -155,7 +155,7 @@ def _fetch(jars: Iterable[Jar], work: Path, new: Path, java: Path) -> None:
         raise JarsMissing(f"{command[0]} could not fetch Hadoop's jars:\n{tail}")
 
 
-def _find_ivy() -> Path | None:
+def find_ivy() -> Path | None:
     """The jar that pyspark ships, without importing pyspark."""
     found = find_spec("pyspark")
     folders = (found.submodule_search_locations or []) if found else []
@@ -163,7 +163,9 @@ def _find_ivy() -> Path | None:
     return jars[0] if jars else None
 
 
-def _pom(jars: Iterable[Jar]) -> str:
+def pom_of(jars: Iterable[Jar]) -> str:
+    """Write the project file by which Maven fetches jars, each without what it depends on."""
+
     def dependency(jar: Jar) -> str:
         classifier = f"<classifier>{jar.classifier}</classifier>" if jar.classifier else ""
         return (
@@ -179,7 +181,8 @@ def _pom(jars: Iterable[Jar]) -> str:
     )
 
 
-def _ivy(jars: Iterable[Jar]) -> str:
+def ivy_of(jars: Iterable[Jar]) -> str:
+    """Write the module file by which Ivy fetches jars, each without what it depends on."""
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for jar in jars:
         grouped.setdefault((jar.group, jar.artifact, jar.version), []).append(jar.classifier)

@@ -57,12 +57,12 @@ def coordinate(spec: RunSpec) -> int:
         text = str(error) if isinstance(error, StageError) else f"{type(error).__name__}: {error}"
         code = int(exit_code(error))
         log.exception("the coordinator cannot go on", exit_code=code)
-        return _end(application, "FAILED", code, text)
+        return end(application, "FAILED", code, text)
     if cause is None:
-        return _end(application, "SUCCEEDED", 0, "the run is over")
+        return end(application, "SUCCEEDED", 0, "the run is over")
     log.error(cause.text, exit_code=cause.exit_code)
     status = "KILLED" if cause.kind == "interrupted" else "FAILED"
-    return _end(application, status, cause.exit_code, cause.text)
+    return end(application, status, cause.exit_code, cause.text)
 
 
 def _run(spec: RunSpec, application: Any) -> Cause | None:
@@ -94,7 +94,8 @@ def _obey_clients(gang: Gang) -> None:
     look()
 
 
-def _end(application: Any, status: str, code: int, text: str) -> int:
+def end(application: Any, status: str, code: int, text: str) -> int:
+    """Tell YARN how the run ended, without its secrets; answer the exit code."""
     sys.stderr.flush()
     told = safe_text(text)  # YARN shows it to all who may see its pages
     with suppress(import_skein().exceptions.SkeinError):

@@ -51,7 +51,7 @@ def this_process() -> ProcessIdentity:
         pid=os.getpid(),
         boot=_boot(),
         namespace=_namespace(),
-        start_ticks=_start_ticks(os.getpid()) or 0,
+        start_ticks=ticks_at_start(os.getpid()) or 0,
         application=application,
         application_attempt=attempt,
     )
@@ -62,7 +62,7 @@ def is_alive(owner: ProcessIdentity) -> bool | None:
     if owner.application is None:
         if owner.boot != _boot() or owner.namespace != _namespace() or not owner.boot:
             return None
-        return _start_ticks(owner.pid) == owner.start_ticks
+        return ticks_at_start(owner.pid) == owner.start_ticks
     application, attempt = _application()
     if application == owner.application:  # there is one application master at a time
         return owner.application_attempt == attempt
@@ -93,6 +93,7 @@ def _namespace() -> int:
         return 0
 
 
-def _start_ticks(pid: int) -> int | None:
+def ticks_at_start(pid: int) -> int | None:
+    """Ticks from boot to the start of a process that lives: proc(5), starttime."""
     fields = stat_fields(pid)
     return None if not fields or fields[0] in _DEAD else int(fields[_START_TIME])

@@ -56,14 +56,14 @@ def _meet(program: Path) -> tuple[float, float]:
                 time.sleep(0.05)
             said = json.loads(record.read_text())
             formed = datetime.fromisoformat(said["formed"]).timestamp()
-            last = max(_started(each["worker_pid"]) for each in said["workers"])
+            last = max(started_at(each["worker_pid"]) for each in said["workers"])
             go.touch()
         if launcher.returncode:
             raise RuntimeError(f"the gang ended with exit code {launcher.returncode}")
     return formed - last, formed - begin
 
 
-def _started(pid: int) -> float:
+def started_at(pid: int) -> float:
     """When a process was started, by the clock on the wall: proc(5), starttime."""
     ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     since_boot = ticks / os.sysconf("SC_CLK_TCK")
