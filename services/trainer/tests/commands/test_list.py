@@ -28,6 +28,7 @@ def test_all_runs_are_listed(trainer: Trainer, trained: Trained, tmp_path: Path)
     runs, name = tmp_path / "runs", copied.run.manifest.name
     shutil.copytree(runs / name, runs / "half")
     (runs / "half" / "manifest.json").unlink()
+    shutil.rmtree(runs / "half" / "progress")  # its state would depend on how long ago it was made
     (runs / "begun").mkdir()
     (runs / "torn").mkdir()
     (runs / "torn" / "manifest.json").write_text("{")
@@ -40,7 +41,7 @@ def test_all_runs_are_listed(trainer: Trainer, trained: Trained, tmp_path: Path)
     found = {each["name"]: each for each in data["runs"]}
     assert {name, "half", "begun", "torn", "alien", "forged"} == found.keys()
     assert "committed" == found[name]["state"]
-    assert ("running", [12]) == (found["half"]["state"], found["half"]["checkpoints"])
+    assert ("unfinished", [12]) == (found["half"]["state"], found["half"]["checkpoints"])
     assert ("unfinished", []) == (found["begun"]["state"], found["begun"]["checkpoints"])
     assert {"unreadable"} == {found[each]["state"] for each in ("torn", "forged", "alien")}
     assert f"found {copied.run.manifest.identity}" in found["forged"]["detail"]
