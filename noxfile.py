@@ -509,14 +509,15 @@ def _run_session(
     log = _LOGS / f"{name.replace(' ', '-')}.log"
     begin = time.monotonic()
     with log.open("w") as file:
-        ended = subprocess.run(
+        process = subprocess.Popen(
             ["/usr/bin/nice", f"-n{nice}", *_NOX, *words],
             stdout=file,
             stderr=subprocess.STDOUT,
             env={**os.environ, **(environment or {})},
-            check=False,
         )
-    if ended.returncode == _INTERRUPTED:
+        _, status, used = os.wait4(process.pid, 0)  # used by all that it started, too
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode == _INTERRUPTED:
         raise KeyboardInterrupt
     text = log.read_text(errors="replace")
     ends = r"(?m)^.*\d+ (?:passed|failed|skipped|errors?)\b.* in [\d.]+s.*$"
@@ -525,15 +526,19 @@ def _run_session(
         word: sum(int(each) for each in re.findall(rf"(\d+) {word}", summaries))
         for word in ("passed", "failed", "error", "skipped")
     }
-    seconds = round(time.monotonic() - begin)
     row = (
-        *(name, "FAILED" if ended.returncode else "success", f"{counts['passed']}"),
+        *(name, "FAILED" if process.returncode else "success", f"{counts['passed']}"),
         *(f"{counts['failed'] + counts['error']}", f"{counts['skipped']}"),
-        f"{seconds // 60}:{seconds % 60:02}",
+        *(_minutes(time.monotonic() - begin), _minutes(used.ru_utime + used.ru_stime)),
     )
-    shown = text if ended.returncode else ""
+    shown = text if process.returncode else ""
     print(f"{shown}{row[0]}: {row[1]}, {row[2]} passed, {row[5]}", flush=True)
     return row
+
+
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"
 
 
 def _run_beside(
@@ -570,7 +575,9 @@ def _table_of(session: nox.Session, name: str) -> Iterator[list[tuple[str, ...]]
     try:
         yield rows
     finally:
-        table = _table([("session", "result", "passed", "failed", "skipped", "time"), *rows])
+        table = _table(
+            [("session", "result", "passed", "failed", "skipped", "time", "processor"), *rows]
+        )
         (_LOGS / f"{name}.txt").write_text(table)
         passed, failed, skipped = (sum(int(row[column]) for row in rows) for column in (2, 3, 4))
         counts = f"{passed} passed, {failed} failed, {skipped} skipped"

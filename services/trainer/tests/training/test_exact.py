@@ -105,7 +105,7 @@ def weighted(forkserver: ForkServer, tmp_path_factory: pytest.TempPathFactory) -
 ONE = Gang(1)
 TWO, THREE = (pytest.param(Gang(number), marks=pytest.mark.slow) for number in (2, 3))
 DEVICES = Gang(1, devices=2)
-GANGS = [TWO, Gang(3), DEVICES]
+GANGS = [Gang(2), THREE, DEVICES]
 NORMALISING = [TWO, THREE, DEVICES]
 
 
@@ -207,6 +207,7 @@ def test_gradients_are_clipped_as_one_replica_would(trainings: Trainings) -> Non
     assert difference(free, weights_of(other)) > 1e-3  # it did clip
 
 
+@pytest.mark.slow
 def test_an_update_of_several_steps_is_that_of_one_replica(trainings: Trainings) -> None:
     """Gradients of three steps: clipped, under a schedule, with decay and averages of weights."""
     other = _close(trainings, Gang(2), PLAIN, *ACCUMULATING)
@@ -239,7 +240,11 @@ def test_a_step_is_skipped_by_all_replicas_or_none(trainings: Trainings) -> None
 
 
 @pytest.mark.parametrize(
-    ("policy", "optimizer"), [("mixed_float16", "scaling"), ("mixed_bfloat16", "adam")]
+    ("policy", "optimizer"),
+    [
+        ("mixed_float16", "scaling"),
+        pytest.param("mixed_bfloat16", "adam", marks=pytest.mark.slow),
+    ],
 )
 def test_half_precision_trains_together(weighted: Trainings, policy: str, optimizer: str) -> None:
     """Weights stay whole, and agree as far as half precision does."""
