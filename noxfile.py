@@ -44,6 +44,7 @@ PROJECTS = {
 SERVICES = [name for name, path in PROJECTS.items() if path.parts[0] == "services"]
 STAGES = [name for name in SERVICES if any((ROOT / PROJECTS[name]).glob("src/*/cli.py"))]
 PACKAGES = [name for name, path in PROJECTS.items() if path.parts[0] == "packages"]
+LONGEST_FIRST = [*reversed(SERVICES), *(name for name in PROJECTS if name not in SERVICES)]
 
 nox.options.default_venv_backend = "none"
 nox.options.error_on_missing_interpreters = True
@@ -158,8 +159,7 @@ def connects_to_hdfs(project: str) -> bool:
 def suite(session: nox.Session) -> None:
     """Check all types and run all tests that run by default, four sessions at a time."""
     shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
-    longest_first = [*reversed(SERVICES), *(name for name in PROJECTS if name not in SERVICES)]
-    others = [name for name in longest_first if not shares_the_cluster(name)]
+    others = [name for name in LONGEST_FIRST if not shares_the_cluster(name)]
     # One process each: several of one session would import and prepare everything several times.
     # The longest has two, or the others would wait for it. Where clients of HDFS are tested, some
     # tests must not be in the process of others.
@@ -483,10 +483,11 @@ def _installing_stages() -> Iterator[tuple[str, str]]:
 def _beside_them() -> Iterator[tuple[str, str]]:
     """The other long sessions: the name of each, and what comes behind `nox`."""
     yield from ((name, f"-s {name}") for name in ("faults", "kills"))
-    for name, path in PROJECTS.items():
-        if any("mark.slow" in test.read_text() for test in (ROOT / path / "tests").rglob("*.py")):
+    for name in LONGEST_FIRST:
+        tests = (ROOT / PROJECTS[name] / "tests").rglob("*.py")
+        if any("mark.slow" in test.read_text() for test in tests):
             yield f"tests({name}) slow", f"-s tests({name}) -- -m slow"
-    yield from ((f"minimums({name})", f"-s minimums({name})") for name in PROJECTS)
+    yield from ((f"minimums({name})", f"-s minimums({name})") for name in LONGEST_FIRST)
     yield "fuzz", "-s fuzz -- --minutes 15"
     yield "simulate", "-s simulate"
 
