@@ -486,7 +486,8 @@ def _beside_them() -> Iterator[tuple[str, str]]:
     for name in LONGEST_FIRST:
         tests = (ROOT / PROJECTS[name] / "tests").rglob("*.py")
         if any("mark.slow" in test.read_text() for test in tests):
-            yield f"tests({name}) slow", f"-s tests({name}) -- -m slow"
+            options = "-m slow --ignore-glob=*/test_kills.py"  # which is the session `kills`
+            yield f"tests({name}) slow", f"-s tests({name}) -- {options}"
     yield from ((f"minimums({name})", f"-s minimums({name})") for name in LONGEST_FIRST)
     yield "fuzz", "-s fuzz -- --minutes 15"
     yield "simulate", "-s simulate"
