@@ -510,15 +510,17 @@ def _run_session(
     """Run sessions by a nox of their own, with a log in .nox/logs; their row of the table."""
     log = _LOGS / f"{name.replace(' ', '-')}.log"
     begin = time.monotonic()
-    with log.open("w") as file:
-        process = subprocess.Popen(
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
             ["/usr/bin/nice", f"-n{nice}", *_NOX, *words],
             stdout=file,
             stderr=subprocess.STDOUT,
             env={**os.environ, **(environment or {})},
-        )
+        ) as process,
+    ):
         _, status, used = os.wait4(process.pid, 0)  # used by all that it started, too
-    process.returncode = os.waitstatus_to_exitcode(status)
+        process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode == _INTERRUPTED:
         raise KeyboardInterrupt
     text = log.read_text(errors="replace")
@@ -563,9 +565,8 @@ def _run_beside(
             rows.append(_run_session(name, words, environment, nice=nice))
 
     with ThreadPoolExecutor(lanes) as pool:
-        ended = [pool.submit(run, first, 0), *(pool.submit(run, [each], nice) for each in others)]
-        for each in ended:
-            each.result()
+        parts = [first, *([each] for each in others)]
+        list(pool.map(run, parts, [0, *(nice for _ in others)]))
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from pathlib import Path
 
 MIB = 1 << 20
 _EVERY_SECONDS = 0.5
-_PARENT, _TIMES, _STARTED = 1, slice(11, 15), 19
-"""Where they stand in `_stat`. Times are own in user and system mode, then those of the dead."""
+_PARENT, _TIMES, STARTED = 1, slice(11, 15), 19
+"""Where they stand in `stat_fields`: its parent, its times and those of the dead, its start."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _IGNORES_CHILDREN = 1 << (signal.SIGCHLD - 1)
 
@@ -49,12 +49,12 @@ class Watch:
         unwaited: dict[tuple[int, str], int] = {}
         total = 0
         for each in _tree(self._root):
-            if not (stat := _stat(each)):
+            if not (stat := stat_fields(each)):
                 continue
             taken = sum(map(int, stat[_TIMES]))
             total += taken
             if _ignores_children(int(stat[_PARENT])):
-                unwaited[each, stat[_STARTED]] = taken
+                unwaited[each, stat[STARTED]] = taken
         self._lost += sum(self.unwaited[gone] for gone in self.unwaited.keys() - unwaited.keys())
         self.unwaited = unwaited
         return total + self._lost
@@ -84,7 +84,7 @@ def _tree(root: int) -> list[int]:
     """A process and its living descendants."""
     children: dict[int, list[int]] = {}
     for each in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
-        if stat := _stat(each):
+        if stat := stat_fields(each):
             children.setdefault(int(stat[_PARENT]), []).append(each)
     found = [root]
     for each in found:  # it grows on the way
@@ -92,7 +92,7 @@ def _tree(root: int) -> list[int]:
     return found
 
 
-def _stat(process: int) -> list[str]:
+def stat_fields(process: int) -> list[str]:
     """Its fields from the state on, `man 5 proc`; empty if there is no such process any more."""
     try:
         text = Path(f"/proc/{process}/stat").read_text()

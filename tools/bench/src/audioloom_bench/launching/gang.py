@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from audioloom_bench.measure import Lane
+from audioloom_bench.process_tree import STARTED, stat_fields
 from audioloom_bench.training.figures import single
 
 SIZE = 64
@@ -65,6 +66,6 @@ def _meet(program: Path) -> tuple[float, float]:
 
 def started_at(pid: int) -> float:
     """When a process was started, by the clock on the wall: proc(5), starttime."""
-    ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    ticks = int(stat_fields(pid)[STARTED])
     since_boot = ticks / os.sysconf("SC_CLK_TCK")
     return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot)
