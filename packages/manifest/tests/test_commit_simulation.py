@@ -20,10 +20,9 @@ from audioloom_storage.local import commit as local_commit
 from audioloom_storage_testing import MemoryStore
 from commit_simulation import first_found, on_one_processor, play
 
-SCHEDULES = 10_000
-ON_DISK = 200
-MORE = 3  # times as many in the long form
-BLOCKS = 20
+SCHEDULES = 500  # of a block
+ON_DISK = 10
+BLOCKS, ALL_BLOCKS = 4, 80  # in the short form, and in the long one
 SOON = 100
 
 KNOWN_SEEDS = [
@@ -52,14 +51,13 @@ def test_a_seed_that_once_was_red(seed: int, store: str, tmp_path: Path) -> None
     "block",
     [
         *range(BLOCKS),
-        *(pytest.param(n, marks=pytest.mark.slow) for n in range(BLOCKS, BLOCKS * (1 + MORE))),
+        *(pytest.param(n, marks=pytest.mark.slow) for n in range(BLOCKS, ALL_BLOCKS)),
     ],
 )
 def test_no_schedule_breaks_a_promise(block: int, tmp_path: Path) -> None:
     """Whoever is interrupted, dies or loses an answer: one commit, whole and for ever."""
-    size, on_disk = SCHEDULES // BLOCKS, ON_DISK // BLOCKS
-    assert None is first_found(range(block * size, (block + 1) * size))
-    assert None is first_found(range(block * on_disk, (block + 1) * on_disk), tmp_path)
+    assert None is first_found(range(block * SCHEDULES, (block + 1) * SCHEDULES))
+    assert None is first_found(range(block * ON_DISK, (block + 1) * ON_DISK), tmp_path)
 
 
 def test_the_same_seed_is_the_same_schedule() -> None:

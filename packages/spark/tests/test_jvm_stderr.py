@@ -26,17 +26,3 @@ def test_a_failed_start_leaves_stderr_as_it_was(capfd: pytest.CaptureFixture[str
     messages.join(timeout=60)
     os.write(2, b"said\n")
     assert (False, "said\n") == (messages.is_alive(), capfd.readouterr().err)
-
-
-def test_a_session_is_silent_but_for_errors() -> None:
-    """Spark starts without a word on stderr; what the JVM writes there arrives."""
-    program = (
-        "from audioloom_spark.session import spark_session\n"
-        "from audioloom_spark.settings import SparkSettings\n"
-        "with spark_session('test', SparkSettings(master='local[1]')) as session:\n"
-        "    session._jvm.java.lang.System.err.println('an error')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert "an error\n" == done.stderr

@@ -28,11 +28,6 @@ def test_a_folder_to_features_and_back(program: Any, source: Path, root: Path) -
     assert {"hidden": 1, "other": 0, "elsewhere": 0} == scanned["skipped"]
     command = ("run", scanned["location"], "--master", "local[2]", "--unit-recordings", 4)
 
-    refused = program(*command)
-    assert 65 == refused.returncode, refused.stderr
-    assert "" == refused.stdout
-    assert "no/s8-bad.wav" in refused.stderr
-
     done = program(*command, "--error-budget", "1")
     assert 0 == done.returncode, done.stderr
     where = Path(done.stdout.removesuffix("\n"))

@@ -46,10 +46,10 @@ def count_steps(launches: Any) -> int:
 
 
 def test_a_cut_here_and_there_leaves_what_the_next_run_can_use(launches: Any) -> None:
-    """At every fourth step; every one is in the long form."""
+    """At every eighth step; every one is in the long form."""
     count = count_steps(launches)
     assert count > 12
-    cut_and_run_again(launches, range(2, count + 1, 4))
+    cut_and_run_again(launches, range(2, count + 1, 8))
 
 
 @pytest.mark.slow

@@ -111,6 +111,7 @@ def test_every_feeding_lane_takes_every_record(manifest: str) -> None:
     assert all(lane.value > 0 for lane in found)
 
 
+@pytest.mark.slow
 def test_the_loop_knows_how_long_it_waited(manifest: str) -> None:
     """For what comes late: something, and no longer than it worked in all."""
     with team(partial(ours, timed=True, late_s=LATE_S), "tiny Dense", manifest, STEPS) as lane:

@@ -17,6 +17,9 @@ from urllib.parse import urlsplit
 import pytest
 from audioloom_mini_cluster.client import GIVEN, running
 
+# They start a cluster of their own; that one works, the short form of other projects shows too.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[subprocess.Popen[str]]:
@@ -121,7 +124,6 @@ def test_what_it_does_not_understand_it_says(answer: Callable[[str], dict[str, A
     assert "datanode-2" in answer("stop datanode-9")["error"]
 
 
-@pytest.mark.slow
 def test_a_killed_daemon_can_be_started_again(
     cluster: dict[str, Any], answer: Callable[[str], dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -135,7 +137,6 @@ def test_a_killed_daemon_can_be_started_again(
     assert "hello" == run(cluster, "hdfs", "dfs", "-cat", "/kept")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_a_frozen_daemon_goes_on(answer: Callable[[str], dict[str, Any]]) -> None:
     """The same process; while it is frozen nobody waits for it."""

@@ -24,6 +24,7 @@ from audioloom_featurizer.settings import PlanSettings, VerifySettings
 from audioloom_manifest.errors import NameTaken
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.receipts import Receipt
+from audioloom_stage.exit_codes import exit_code
 from featurizer_work import (
     checksums,
     features_of,
@@ -84,8 +85,9 @@ def test_over_budget_commits_nothing_and_keeps_what_is_done(source: Path, root: 
     """With a larger budget the same run is committed without doing a unit again."""
     header_only(source / "no" / "s8-bad.wav")
     recordings = str(scan(source, root).text)
-    with pytest.raises(TooManyRefused, match=r"at most 0 of 8 .*1%"):
+    with pytest.raises(TooManyRefused, match=r"at most 0 of 8 .*1%(.|\n)*no/s8-bad\.wav") as caught:
         run(recordings)
+    assert 65 == exit_code(caught.value)
     assert not list(root.glob("features/*/manifest.json"))
     done = {path.stem for path in root.glob("features/*/receipts/*.json")}
     again: list[str] = []

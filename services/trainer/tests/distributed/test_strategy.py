@@ -39,6 +39,7 @@ def test_a_server_at_its_own_address_is_not(said: list[Any], told: str) -> None:
     assert [] == said
 
 
+@pytest.mark.slow
 def test_workers_that_nobody_launched_warn_of_tensorflow(
     forkserver: ForkServer, tmp_path: Path
 ) -> None:

@@ -160,6 +160,7 @@ def test_both_kerases_train_the_same(trainings: Trainings) -> None:
         assert scores == pytest.approx(other.manifest.stats.scores[split], abs=10 * EXACT)
 
 
+@pytest.mark.slow
 def test_two_workers_train_the_same_as_one(trainings: Trainings) -> None:
     """A batch of 5 is shared unevenly, and the last leaves one of them without a record."""
     trainings.train("two", 2, *LEGACY, *ALIKE)
@@ -197,7 +198,7 @@ def test_an_export_is_loaded_by_the_older_keras(
     import tensorflow as tf
     import tf_keras
 
-    run, ran = trainings.run("two"), {}
+    run, ran = trainings.run("one"), {}
     for form in ("keras", "saved-model"):
         words = ("--to", tmp_path / form, "--format", form, "--json")
         ran[form] = trainer("export", run.folder, *words)

@@ -15,7 +15,7 @@ from shard_maker import make_shards
 from trainer_workers import NETWORK, ForkServer
 
 NEVER = 10**9
-SAMPLES = 4
+SAMPLES = 2
 Mode = Literal["raise", "kill"]
 
 
@@ -91,6 +91,7 @@ def test_a_power_cut_at_some_steps(crashing: Crashing) -> None:
     assert [] == crashing.sweep()
 
 
+@pytest.mark.slow
 def test_a_power_cut_of_the_second_try_too(crashing: Crashing) -> None:
     """Cut, started again, cut again: the third try finishes what both left."""
     crashing.clear()

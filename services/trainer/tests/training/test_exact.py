@@ -200,6 +200,7 @@ def _answers(
     return known, served.serve(windows)["scores"].numpy()
 
 
+@pytest.mark.slow
 def test_gradients_are_clipped_as_one_replica_would(trainings: Trainings) -> None:
     """The limit is for the gradient of the global batch, not for a replica's part."""
     other = _close(trainings, Gang(1, devices=2), PLAIN, "--model-arg", "clipnorm=0.05")
@@ -229,6 +230,7 @@ def test_an_update_goes_on_after_a_restart(trainings: Trainings, forkserver: For
     assert 0.0 == difference(weights_of(calm), weights_of(run_of(trainings.root, "told")))
 
 
+@pytest.mark.slow
 def test_a_step_is_skipped_by_all_replicas_or_none(trainings: Trainings) -> None:
     """A gradient of one replica is not finite: the scales of the loss stay equal too."""
     words = ("--model-arg", "optimizer=scaling", "--model-arg", "overflows=true")
@@ -239,12 +241,9 @@ def test_a_step_is_skipped_by_all_replicas_or_none(trainings: Trainings) -> None
     assert difference(*states) <= PLAIN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("policy", "optimizer"),
-    [
-        ("mixed_float16", "scaling"),
-        pytest.param("mixed_bfloat16", "adam", marks=pytest.mark.slow),
-    ],
+    ("policy", "optimizer"), [("mixed_float16", "scaling"), ("mixed_bfloat16", "adam")]
 )
 def test_half_precision_trains_together(weighted: Trainings, policy: str, optimizer: str) -> None:
     """Weights stay whole, and agree as far as half precision does."""
@@ -268,6 +267,7 @@ def test_weights_that_cannot_be_shared_are_refused(
     assert all("use the policy mixed_bfloat16" in each.err for each in ended)
 
 
+@pytest.mark.slow
 def test_half_precision_can_be_evaluated(weighted: Trainings, forkserver: ForkServer) -> None:
     """With the scale that Keras puts around the optimizer itself, which is in the checkpoints."""
     run = weighted.train(ONE, "--model-arg", "policy=mixed_float16")
@@ -277,7 +277,8 @@ def test_half_precision_can_be_evaluated(weighted: Trainings, forkserver: ForkSe
     assert found == pytest.approx(run.manifest.stats.scores["val"], abs=1e-6)
 
 
-@pytest.mark.parametrize("gang", [THREE, DEVICES], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("gang", [Gang(3), DEVICES], ids=str)
 def test_class_weights_are_those_of_one_replica(
     trainings: Trainings, weighted: Trainings, gang: Gang
 ) -> None:

@@ -41,10 +41,8 @@ KILLS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "kills",
-    [pytest.param([], id="told"), pytest.param(KILLS, id="killed", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [[], KILLS], ids=["told", "killed"])
 def test_a_gang_that_was_ended_goes_on_to_the_same_bits(
     forkserver: ForkServer, tmp_path: Path, kills: list[tuple[Any, list[int]]]
 ) -> None:

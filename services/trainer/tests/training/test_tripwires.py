@@ -41,7 +41,7 @@ def test_a_weight_that_drifts_on_one_worker_is_found(
 @pytest.mark.parametrize(
     ("network", "code", "text"),
     [
-        ("not_said_to_be_logits", 78, "step 1 of epoch 1"),
+        pytest.param("not_said_to_be_logits", 78, "step 1 of epoch 1", marks=pytest.mark.slow),
         ("explodes", 65, "--allow-exploding-loss"),
     ],
 )
