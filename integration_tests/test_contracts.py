@@ -12,8 +12,12 @@ READERS = {
     "shards": [("sharder", "inspect"), ("trainer", "run")],
     "training-run": [("trainer", "inspect"), ("trainer", "evaluate")],
 }
-CASES = [(kind, *reader) for kind, readers in READERS.items() for reader in readers]
-WANTS_THE_MODEL_TOO = "evaluate"
+ALWAYS, WANTS_THE_MODEL_TOO = "run", "evaluate"
+CASES = [
+    pytest.param(kind, program, command, marks=() if command == ALWAYS else pytest.mark.slow)
+    for kind, readers in READERS.items()
+    for program, command in readers
+]
 BAD_DATA, INPUT_MISSING = 65, 66
 
 
@@ -42,7 +46,8 @@ def test_an_unknown_major_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("kind", "program", "command"), [each for each in CASES if each[2] != WANTS_THE_MODEL_TOO]
+    ("kind", "program", "command"),
+    [each for each in CASES if each.values[2] != WANTS_THE_MODEL_TOO],
 )
 def test_a_valid_manifest_is_read(
     deployment: Deployment, fixtures: str, kind: str, program: str, command: str

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:Resource
 SYSTEM = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libgcc_s.", "libutil.")
 
 
+@pytest.mark.slow
 def test_executors_run_what_was_shipped(
     on_yarn: SparkSession, shipped: Location, yarn: SparkSettings, cluster: Running
 ) -> None:
@@ -54,11 +55,13 @@ def test_executors_run_what_was_shipped(
         assert [] == [path for path in outside if not Path(path).name.startswith(SYSTEM)]
 
 
+@pytest.mark.slow
 def test_workers_start_without_their_folder_on_the_path(on_yarn: SparkSession) -> None:
     """As on one machine; Spark adds the container's folder afterwards, where nobody else writes."""
     assert [True] == list(run_units(on_yarn, [0], lambda _: bool(sys.flags.safe_path)))
 
 
+@pytest.mark.slow
 def test_the_path_of_workers_has_no_empty_entry(on_yarn: SparkSession) -> None:
     """It would be the container's folder, for all programs that a worker starts."""
 
@@ -71,6 +74,7 @@ def test_the_path_of_workers_has_no_empty_entry(on_yarn: SparkSession) -> None:
     assert not {"", "."} & set(found)
 
 
+@pytest.mark.slow
 def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Running) -> None:
     """They read HDFS, also by a name that only the cluster's configuration knows."""
     publish(locate(cluster.base) / "words", b"hello")
@@ -84,6 +88,7 @@ def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Running) -> None
     assert [b"hello"] == list(run_units(on_yarn, [0], read))
 
 
+@pytest.mark.slow
 def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Running) -> None:
     """Each on the node that is named for it, and the count says so."""
     nodes = cluster.nodes
@@ -100,6 +105,7 @@ def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Running
     assert Locality(units=6, local=6) == locality
 
 
+@pytest.mark.slow
 def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Running) -> None:
     """HDFS names the nodes as YARN does; what has no blocks there, or is gone, has no host."""
     publish(locate(cluster.base) / "blocks 100%", bytes(5000))

@@ -81,6 +81,7 @@ sys.exit(0 if (sys.argv[1:], os.environ["OUR_PASSWORD"]) == (["--password", "new
 """
 
 
+@pytest.mark.slow
 def test_a_password_that_was_changed_leaves_a_run_to_be_gone_on_with(
     launches: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

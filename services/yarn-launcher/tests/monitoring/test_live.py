@@ -13,7 +13,7 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.monitoring.live import HINT, live_page
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, WorkerStatus, read_run_status
-from launcher_processes import finish, until
+from launcher_processes import Launches, finish, until
 
 SIZE = os.terminal_size((80, 24))
 
@@ -23,9 +23,12 @@ def worker(rank: int, **more: Any) -> WorkerStatus:
     return replace(plain, **more)
 
 
-@pytest.fixture
-def view(launches: Any) -> RunStatus:
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> RunStatus:
     """Of a run that failed once."""
+    folder = tmp_path_factory.mktemp("view")
+    launches = Launches(folder, folder / "root")
+    launches.notes.mkdir()
     launches.go()
     assert 0 == finish(launches.start("0.1:exit=3"))[0]
     found = read_run_status(locate(launches.the_run()))
