@@ -67,12 +67,13 @@ def quota(deployment: Deployment, folder: str, size: str) -> Iterator[None]:
         deployment.answer("hdfs", "dfsadmin", "-clrSpaceQuota", folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("master", "size"),
     [
-        pytest.param("inline", "1m", id="at-once", marks=pytest.mark.slow),
+        pytest.param("inline", "1m", id="at-once"),
         pytest.param("inline", "36m", id="in-the-middle"),
-        pytest.param("yarn", "36m", id="in-executors", marks=pytest.mark.slow),
+        pytest.param("yarn", "36m", id="in-executors"),
     ],
 )
 def test_a_quota_is_called_that_and_nothing_is_committed(

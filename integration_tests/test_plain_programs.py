@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from audioloom_quickstart.programs import programs_from_environment
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 420
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -55,7 +57,6 @@ def run(root: Path, program: str, *arguments: str, options: tuple[str, ...] = ()
     return Ran(Path(done.stdout.strip()))
 
 
-@pytest.mark.slow
 def test_a_script_for_tony_runs_as_it_is(tmp_path: Path) -> None:
     """It learns by its variables who it is; both learn the same, and the chief has a page."""
     ran = run(tmp_path / "root", "tony_style.py", f"--working_dir={tmp_path}/out")

@@ -41,7 +41,8 @@ BY_EXCEPTION = pytest.mark.parametrize(
 BY_SIGNAL = pytest.mark.parametrize(
     "place",
     [
-        *("local", "local-without-links", "local-without-any", "hdfs"),
+        *("local", "hdfs"),
+        *(pytest.param(f"local-without-{each}", marks=SLOW) for each in ("links", "any")),
         pytest.param("webhdfs", marks=SLOW),
     ],
     indirect=True,

@@ -128,7 +128,9 @@ def test_an_epoch_is_what_keras_does(make: Callable[[], Any]) -> None:
         assert fitted["loss"][0] == pytest.approx(mean, abs=1e-5)
 
 
-@pytest.mark.parametrize("make", [plain, weighted, pytest.param(summed, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "make", [weighted, *(pytest.param(each, marks=pytest.mark.slow) for each in (plain, summed))]
+)
 def test_class_weights_are_those_of_keras(make: Callable[[], Any]) -> None:
     """`fit(class_weight=…)` on one replica: weights of the model, loss, both kinds of metrics."""
     given = (0.25, 1.0, 3.5)

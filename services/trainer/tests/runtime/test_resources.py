@@ -14,7 +14,7 @@ COUNT = """
 import os, sys
 from audioloom_trainer import cli
 cli.main({words!r})
-assert "audioloom_trainer.commands.{module}" in sys.modules, "it was not called"
+assert "audioloom_trainer.commands.{command}" in sys.modules, "it was not called"
 import numpy as np
 np.ones((400, 400)) @ np.ones((400, 400))
 print(len(os.listdir("/proc/self/task")))
@@ -65,14 +65,14 @@ def test_what_the_user_has_set_stays() -> None:
     assert {str(available_cores())} == {*variables.values()}
 
 
-@pytest.mark.parametrize(("command", "module"), [("run", "run"), ("evaluate", "evaluate")])
-def test_numpy_takes_the_threads_of_the_command(command: str, module: str) -> None:
+@pytest.mark.parametrize("command", ["run", pytest.param("evaluate", marks=pytest.mark.slow)])
+def test_numpy_takes_the_threads_of_the_command(command: str) -> None:
     """It starts them when it is imported, so its processes are counted after that."""
     found = {}
     for threads in ("1", "2"):
         words = [command, "nothing", "--threads", threads, "--quiet"]
         done = subprocess.run(
-            [sys.executable, "-c", COUNT.format(module=module, words=words)],
+            [sys.executable, "-c", COUNT.format(command=command, words=words)],
             capture_output=True,
             text=True,
             check=True,
