@@ -11,6 +11,8 @@ from audioloom_quickstart.contents import rows
 from audioloom_quickstart.programs import read_manifest
 from deployment import Deployment
 
+pytestmark = pytest.mark.slow
+
 FORMATS = {
     "alaw.wav": "wav/alaw",
     "apple.aiff": "aiff/pcm_16",
@@ -107,7 +109,6 @@ def test_what_cannot_be_features_is_in_the_ledger(deployment: Deployment, featur
     assert {"1": 24, "2": 1} == said["contents"]["channels"]
 
 
-@pytest.mark.slow
 def test_containers_make_the_same(deployment: Deployment, recordings: str, features: str) -> None:
     """To the byte, with the libraries that were shipped."""
     root = f"{deployment.root}/in-containers"
@@ -121,7 +122,6 @@ def test_all_of_it_verifies(deployment: Deployment, features: str) -> None:
     deployment.answer("featurizer", "verify", features)
 
 
-@pytest.mark.slow
 def test_what_comes_later_is_added(
     deployment: Deployment, anew: Path, recordings: str, features: str
 ) -> None:
