@@ -65,15 +65,9 @@ LARGEST = "6144 MiB, 8 vcores, 2 GPUs"
 
 AT_ONCE = [
     Wrong("no-conf-run", RUN, 78, ("HADOOP_CONF_DIR", "export"), variables=UNSET),
-    Wrong("no-conf-pack", PACK, 78, ("HADOOP_CONF_DIR", "export"), variables=UNSET),
     Wrong("conf-without-files", RUN, 78, ("HADOOP_CONF_DIR", "yarn-site.xml"), without="*"),
     Wrong("conf-without-core", RUN, 78, ("core-site.xml", "fs.defaultFS"), without="core-site.xml"),
     Wrong("no-namenode-run", over(f"hdfs://{DEAD}/x", RUN), 69, NO_NAMENODE),
-    Wrong("no-namenode-pack", over(f"hdfs://{DEAD}/x", PACK), 69, NO_NAMENODE),
-    *(
-        Wrong(f"no-namenode-{word}", over(f"hdfs://{DEAD}/x", (word, FORM)), 69, NO_NAMENODE)
-        for word in ("status", "logs", "kill")
-    ),
     Wrong(
         "no-namenode-of-the-cluster",
         over("/tmp/none", RUN),  # noqa: S108 - not written
@@ -89,6 +83,16 @@ AT_ONCE = [
         {"yarn__resourcemanager__address": DEAD},
     ),
     Wrong("no-java", RUN, 78, ("Java is missing", "/no/java"), variables={"JAVA_HOME": "/no/java"}),
+    Wrong("no-queue", asking("--queue=nope"), 78, ("no such queue", "default", "--queue")),
+    Wrong("gpus", asking("--gpus=3"), 78, (LARGEST, "3 GPUs", "--gpus")),
+]
+LATER = [
+    Wrong("no-conf-pack", PACK, 78, ("HADOOP_CONF_DIR", "export"), variables=UNSET),
+    Wrong("no-namenode-pack", over(f"hdfs://{DEAD}/x", PACK), 69, NO_NAMENODE),
+    *(
+        Wrong(f"no-namenode-{word}", over(f"hdfs://{DEAD}/x", (word, FORM)), 69, NO_NAMENODE)
+        for word in ("status", "logs", "kill")
+    ),
     Wrong(
         "old-java",
         RUN,
@@ -96,10 +100,6 @@ AT_ONCE = [
         ("Java of this machine is too old", "Set JAVA_HOME"),
         variables={"JAVA_HOME": "{old_java}"},
     ),
-    Wrong("no-queue", asking("--queue=nope"), 78, ("no such queue", "default", "--queue")),
-    Wrong("gpus", asking("--gpus=3"), 78, (LARGEST, "3 GPUs", "--gpus")),
-]
-LATER = [
     Wrong("memory", asking("--memory=64 GiB"), 78, (LARGEST, "65536 MiB", "--memory")),
     Wrong("vcores", asking("--vcores=99"), 78, (LARGEST, "99 vcores", "--vcores")),
     Wrong("label", asking("--node-label=fast"), 78, ("label", "fast", "--node-label")),
@@ -206,7 +206,7 @@ def test_what_is_wrong_is_said_at_once(begun: Any, row: Wrong) -> None:
 def test_what_only_the_cluster_knows_is_said_too(
     yarn: Any, conf: Any, places: dict[str, str], row: Wrong
 ) -> None:
-    """By whoever knows: the scheduler, a node, or a clock."""
+    """By the scheduler, a node or a clock, and by the other commands that need a cluster."""
     check(row, begin(yarn, conf, places, row))
 
 

@@ -22,6 +22,10 @@ ROWS = [
 ]
 WORDS = ("--lanes", "2", "--split", "train=0.7,val=0.3")
 EVERY = [(name, one) for name, some in SHARD_COMPRESSIONS.items() for one in some]
+SOME = [
+    pytest.param(name, one, marks=() if one in ("none", "gzip") else pytest.mark.slow)
+    for name, one in EVERY
+]
 ROWS_FORMATS = [(name, one) for name, one in EVERY if name != "tfrecord"]
 
 
@@ -53,7 +57,7 @@ def test_a_compression_of_another_format_is_refused(
     assert f"--format {name} has no --compression {compression}: try {known}" in ran.err
 
 
-@pytest.mark.parametrize(("name", "compression"), EVERY)
+@pytest.mark.parametrize(("name", "compression"), SOME)
 def test_the_same_records_in_the_same_order(
     sharder: Callable,
     tmp_path: Path,
