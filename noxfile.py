@@ -160,15 +160,12 @@ def suite(session: nox.Session) -> None:
     """Check all types and run all tests that run by default, four sessions at a time."""
     shared = [f"tests({name})" for name in PROJECTS if shares_the_cluster(name)]
     others = [name for name in LONGEST_FIRST if not shares_the_cluster(name)]
+    in_one = ("--", *_NOT_SLOW)
     # One process each: several of one session would import and prepare everything several times.
-    # The longest has two, or the others would wait for it. Where clients of HDFS are tested, some
-    # tests must not be in the process of others.
+    # Where clients of HDFS are tested, some tests must not be in the process of others.
     single = [
-        (name, ["-s", name, *(() if several else ("--", *_NOT_SLOW))])
-        for project in others
-        for name, several in [
-            (f"tests({project})", project == others[0] or connects_to_hdfs(project))
-        ]
+        (f"tests({name})", ["-s", f"tests({name})", *(() if connects_to_hdfs(name) else in_one)])
+        for name in others
     ]
     environment = cluster(session)
     with _table_of(session, "suite") as rows:
