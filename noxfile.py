@@ -175,7 +175,7 @@ def suite(session: nox.Session) -> None:
             rows,
             lanes=4,
             environment=environment,
-            nice=5,  # the first lane is the longest, and waits for YARN in between
+            nice=5,  # the first lane waits for YARN in between, and all would wait for it
         )
 
 
@@ -553,8 +553,8 @@ def _run_beside(
 ) -> None:
     """Run sessions in lanes: *first* in turn in one, *others* in whichever is free.
 
-    *nice* is how far the processes of the others give way to those of *first*. The row of each
-    session is added to *rows* when it ends.
+    *nice* is how far the processes of the others give way to those of *first* and of the first of
+    the others, the longest. The row of each session is added to *rows* when it ends.
     """
 
     def run(part: Sequence[tuple[str, list[str]]], nice: int) -> None:
@@ -563,7 +563,7 @@ def _run_beside(
 
     with ThreadPoolExecutor(lanes) as pool:
         parts = [first, *([each] for each in others)]
-        list(pool.map(run, parts, [0, *(nice for _ in others)]))
+        list(pool.map(run, parts, [0, 0, *(nice for _ in others[1:])]))
 
 
 @contextmanager

@@ -85,6 +85,7 @@ def test_a_changed_file_is_noticed(prefix: Path) -> None:
         pack(described, io.BytesIO())
 
 
+@pytest.mark.slow
 def test_a_vanished_file_is_noticed(prefix: Path) -> None:
     """As is one that is gone."""
     described = describe(prefix)

@@ -15,6 +15,11 @@ TOY = Path(__file__).with_name("toy.py")
 CONSOLE = ("--log-format", "console")
 
 
+def slow(words: str) -> Any:
+    """The words of a command, for the long form."""
+    return pytest.param(words, marks=pytest.mark.slow)
+
+
 def bash(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["/bin/bash", "-c", script, sys.executable, str(TOY)],
@@ -202,7 +207,7 @@ def test_a_reader_that_leaves_ends_nothing() -> None:
 
 
 @pytest.mark.parametrize("pipe", [True, False])
-@pytest.mark.parametrize("words", ["list", "list --json", "run noise", "--help"])
+@pytest.mark.parametrize("words", ["list", "--help", *map(slow, ["list --json", "run noise"])])
 def test_a_result_that_nobody_read_is_no_success(words: str, *, pipe: bool) -> None:
     """The work is done, and who waits for its result must not take nothing for an answer."""
     read, write = os.pipe()
@@ -224,7 +229,9 @@ def test_bad_news_that_nobody_read_is_bad_news() -> None:
     assert 65 == bash('"$0" "$1" verify >&-').returncode
 
 
-@pytest.mark.parametrize("words", ["--help", "run --help", "--version", "list --json", "run noise"])
+@pytest.mark.parametrize(
+    "words", ["--help", "list --json", *map(slow, ["run --help", "--version", "run noise"])]
+)
 def test_a_reader_that_never_came(words: str) -> None:
     """The pipe is closed before the first byte."""
     done = bash(f'"$0" "$1" {words} 2> >(cat >&2) | true; exit 0')

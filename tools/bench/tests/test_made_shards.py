@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from audioloom_bench.made_shards import CLASSES, LANES, SHAPE, made_shards
 from audioloom_bench.same_network import NETWORKS
 from audioloom_bench.training.pipelines import (
@@ -29,6 +30,7 @@ def test_every_lane_reads_what_was_made(tmp_path: Path) -> None:
     made.parse_index(shard, Path(shard.index.location.path).read_bytes())
 
 
+@pytest.mark.slow
 def test_same_networks_in_both_kerases() -> None:
     """Keras 3 and tf_keras build networks of the same weights, in the same order."""
     import keras

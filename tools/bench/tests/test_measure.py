@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from audioloom_bench.measure import measure
 
 
@@ -11,6 +12,7 @@ def spin(seconds: float) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_ratios_follow_the_work() -> None:
     """A lane that does a quarter of the naive lane's work is about four times the naive lane."""
     lanes = measure(

@@ -28,7 +28,7 @@ from storage_place import Place
 DATA = bytes(range(256)) * 12_000  # three writes of a buffer
 MANIFEST = b'{"files": "data.bin"}'
 
-# A quarter of a minute each; what differs from the other way to die is tested by default.
+# A quarter of a minute each on a cluster.
 SLOW = pytest.mark.slow
 BY_EXCEPTION = pytest.mark.parametrize(
     "place",
@@ -41,9 +41,9 @@ BY_EXCEPTION = pytest.mark.parametrize(
 BY_SIGNAL = pytest.mark.parametrize(
     "place",
     [
-        *("local", "hdfs"),
+        "local",
         *(pytest.param(f"local-without-{each}", marks=SLOW) for each in ("links", "any")),
-        pytest.param("webhdfs", marks=SLOW),
+        *(pytest.param(name, marks=SLOW) for name in ("hdfs", "webhdfs")),
     ],
     indirect=True,
 )

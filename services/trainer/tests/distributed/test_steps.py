@@ -113,7 +113,7 @@ def gap(one: Any, other: Any) -> float:
     )
 
 
-@pytest.mark.parametrize("make", [plain, summed, regularised])
+@pytest.mark.parametrize("make", [plain, regularised, pytest.param(summed, marks=pytest.mark.slow)])
 def test_an_epoch_is_what_keras_does(make: Callable[[], Any]) -> None:
     """Weights, metrics and dropout masks, with what users put into a model."""
     theirs, ours = make(), make()
