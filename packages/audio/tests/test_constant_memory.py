@@ -50,7 +50,9 @@ def _peak(path: Path) -> tuple[int, int]:
     return int(windows), int(megabytes)
 
 
-@pytest.mark.parametrize(("rate", "bits"), [(8000, 16), (44100, 24)])
+@pytest.mark.parametrize(
+    ("rate", "bits"), [(8000, 16), pytest.param(44100, 24, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "seconds", [1200, pytest.param(7200, marks=pytest.mark.slow)], ids=["20 min", "2 h"]
 )

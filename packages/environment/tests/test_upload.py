@@ -179,8 +179,8 @@ def test_power_cut_at_every_step(prefix: Path, tmp_path: Path) -> None:
     described = small(prefix)
     with steps(tmp_path / "counter") as taken:
         put_archive(described, locate(tmp_path / "whole"), described.name)
-    # What is written in between is alike: the first writes, and all that follows the last.
-    numbers = sorted({1, 2, 3, *range(taken.count - 3, taken.count + 1)})
+    # What is written in between is alike: a write, and what follows the last.
+    numbers = sorted({2, *range(taken.count - 2, taken.count + 1)})
     for number in numbers:
         folder = tmp_path / f"ships-{number}"
         plan = CrashPlan(tmp_path / f"counter-{number}", number)

@@ -94,6 +94,7 @@ def test_the_same_features_with_and_without_a_supervisor(source: Path, root: Pat
     assert checksums(direct) == checksums(alone)
 
 
+@pytest.mark.slow
 def test_who_dies_of_what_another_did_is_not_blamed(source: Path, root: Path, notes: Path) -> None:
     """Memory spoiled by one recording kills the process at a later one: tried alone, it lives.
 
@@ -203,6 +204,7 @@ def test_errors_of_the_machine_arrive_as_they_are(
     assert not list(root.glob("features/*/manifest.json"))
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_at_no_recording_is_an_error() -> None:
     """After two tries, and the next unit has a new one."""
     with pytest.raises(WorkerLost, match="exit code 5"):
