@@ -26,6 +26,9 @@ from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.skein_client import connect
 
+# By default one gang is on YARN: that of the trainer, in the integration tests.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def environment(yarn: Any) -> str:
@@ -160,7 +163,6 @@ def read_page(page: str) -> str:
     return text
 
 
-@pytest.mark.slow
 def test_a_page_is_seen_through_the_resource_manager(
     yarn: Any, at_once: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,7 +216,6 @@ def test_a_detached_run_goes_on_and_can_be_killed(yarn: Any, at_once: dict[str, 
     assert 0 == yarn.call("kill", yarn.where("detached"))[0]
 
 
-@pytest.mark.slow
 def test_who_gets_no_container_is_shown_with_the_reason(yarn: Any) -> None:
     """What the nodes lack, by the ResourceManager; and the others' containers are given back."""
     few = ("--workers=3", "--gpus=2", "--timeout-allocation=35")  # there are two nodes with two
@@ -247,9 +248,6 @@ def containers_pids(yarn: Any, count: int) -> list[int]:
     return found if len(found) == count else []
 
 
-slow = pytest.mark.slow
-
-
 @pytest.fixture
 def with_tensorboard(tmp_path: Path) -> Path:
     """A Python that has TensorBoard."""
@@ -260,7 +258,6 @@ def with_tensorboard(tmp_path: Path) -> Path:
     return python
 
 
-@slow
 def test_the_curves_of_a_run_are_seen_through_the_resource_manager(
     yarn: Any, tmp_path: Path, with_tensorboard: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,7 +298,6 @@ def steps_of(scalars: str) -> list[int]:
         return []
 
 
-@slow
 def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     """And replaced; without a restart it is the cause."""
     options = ("--max-restarts=0",)
@@ -319,7 +315,6 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     assert "worker 0 stopped because of it" in out
 
 
-@slow
 def test_a_node_without_an_address_in_the_network_says_so(yarn: Any) -> None:
     """Which YARN does not, and nothing was begun that could have a log in the run folder."""
     code, _, err = yarn.finish(
@@ -330,7 +325,6 @@ def test_a_node_without_an_address_in_the_network_says_so(yarn: Any) -> None:
     assert "has no address in 240.0.0.0/4, only " in err
 
 
-@slow
 def test_an_archive_that_cannot_be_unpacked_is_not_tried_again(yarn: Any, tmp_path: Path) -> None:
     """It would not be better the next time. Nobody looks into what has a name of ours."""
     damaged = tmp_path / f"{'0' * 64}.tar.gz"
@@ -342,7 +336,6 @@ def test_an_archive_that_cannot_be_unpacked_is_not_tried_again(yarn: Any, tmp_pa
     assert 1 == len(yarn.status("damaged")["attempts"])
 
 
-@slow
 def test_a_worker_that_hangs_in_its_container_is_shown_with_its_last_words(yarn: Any) -> None:
     """What it said to its node, which nobody else has read."""
     with socket.socket() as deaf:  # takes every call to the coordinator, and never answers
@@ -379,7 +372,6 @@ def full(yarn: Any) -> Iterator[None]:
     helpers.until(lambda: application not in yarn.cluster.applications(), "it has ended")
 
 
-@slow
 @pytest.mark.filterwarnings(  # skein, in this process, leaves a file open and uses distutils
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore:distutils Version classes"
 )
@@ -408,7 +400,6 @@ def test_a_run_that_waits_for_the_queue_can_be_looked_at_and_ended(yarn: Any, fu
     assert ["interrupted"] * 2 == [yarn.status(name)["state"] for name in ("waits", "waits-too")]
 
 
-@slow
 def test_an_archive_of_conda_pack_is_taken_as_it_is(yarn: Any, of_conda: Path) -> None:
     """The command finds its Python, and where its environment lies."""
     code = "import os, sys; print(sys.prefix, os.environ['CONDA_PREFIX'], os.getcwd())"
@@ -421,7 +412,6 @@ def test_an_archive_of_conda_pack_is_taken_as_it_is(yarn: Any, of_conda: Path) -
     assert prefix == named or prefix.startswith(f"{yarn.cluster.folder}/node-")
 
 
-@slow
 def test_ctrl_c_ends_the_application(yarn: Any) -> None:
     """Who waits is who is asked."""
     process = yarn.run("stopped", "*.*:stay")
@@ -433,7 +423,6 @@ def test_ctrl_c_ends_the_application(yarn: Any) -> None:
     assert [] == yarn.cluster.applications()
 
 
-@slow
 def test_a_run_whose_application_master_is_lost_goes_on(yarn: Any) -> None:
     """Another one takes over, by what is on record; that is a restart."""
     process = yarn.run("headless", "*.1:stay")
@@ -446,7 +435,6 @@ def test_a_run_whose_application_master_is_lost_goes_on(yarn: Any) -> None:
     assert "is gone" in attempts[0]["cause"]
 
 
-@slow
 def test_without_restarts_a_lost_application_master_ends_the_run(yarn: Any) -> None:
     """The one that takes over closes the record; the same command goes on, as another launch."""
     process = yarn.run("beheaded", "*.1:stay", options=("--max-restarts=0",))
@@ -460,7 +448,6 @@ def test_without_restarts_a_lost_application_master_ends_the_run(yarn: Any) -> N
     assert (0, yarn.where("beheaded")) == (code, out), err
 
 
-@slow
 def test_a_container_that_is_lost_is_replaced(yarn: Any) -> None:
     """The survivor keeps its own."""
     process = yarn.run("replaced", "*.1:stay")
@@ -474,7 +461,6 @@ def test_a_container_that_is_lost_is_replaced(yarn: Any) -> None:
     assert "was lost: its container on 127.0.0.1" in first["cause"]
 
 
-@slow
 def test_a_worker_that_is_frozen_is_replaced(yarn: Any) -> None:
     """With its container, which YARN ends, and what it ran."""
     process = yarn.run("frozen", "*.1:stay", options=("--timeout-frozen=5",))
@@ -487,7 +473,6 @@ def test_a_worker_that_is_frozen_is_replaced(yarn: Any) -> None:
     helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
 
 
-@slow
 def test_of_two_launches_at_once_one_waits(yarn: Any) -> None:
     """Whoever is second answers what the first one has done; there is one attempt at a time."""
     both = [yarn.run("twice", "*.*:exit=0") for _ in range(2)]
@@ -496,7 +481,6 @@ def test_of_two_launches_at_once_one_waits(yarn: Any) -> None:
     assert {"finished"} == set(outcomes)
 
 
-@slow
 def test_a_run_is_found_again_by_its_application(yarn: Any) -> None:
     """Its client has died: another waits in its place, looks at it, and ends it without a trace."""
     client = yarn.run("orphan", "*.*:stay")
@@ -540,7 +524,6 @@ def staged(yarn: Any, application: str) -> list[str]:
         return [str(each) for each in staging if exists(each)]
 
 
-@slow
 def test_an_application_that_is_killed_by_others_is_told(yarn: Any) -> None:
     """What the coordinator could not record, who waits does."""
     process = yarn.run("shot", "*.*:stay")
@@ -589,7 +572,6 @@ def spread(yarn: Any, name: str) -> tuple[Any, str, str]:
     return process, master, next(iter(hosts - {master}))
 
 
-@slow
 def test_a_node_that_is_lost_is_made_good_on_the_other(yarn: Any, tell: Any) -> None:
     """Its worker lives on, cut off, and whatever it says does not count."""
     process, master, cut_off = spread(yarn, "cut-off")
@@ -603,7 +585,6 @@ def test_a_node_that_is_lost_is_made_good_on_the_other(yarn: Any, tell: Any) -> 
     helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
 
 
-@slow
 def test_with_the_node_of_the_coordinator_the_run_moves_to_another(yarn: Any, tell: Any) -> None:
     """Application master, coordinator and workers; nothing stays on the node that was cut off."""
     process, master, other = spread(yarn, "moved")
@@ -616,7 +597,6 @@ def test_with_the_node_of_the_coordinator_the_run_moves_to_another(yarn: Any, te
     helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
 
 
-@slow
 def test_a_datanode_may_be_lost_while_the_environment_is_staged(
     yarn: Any, tell: Any, tmp_path: Path
 ) -> None:
