@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 from audioloom_manifest.errors import RecordError
-from audioloom_manifest.records.example import Encoding, Record, decode, encode, encoded_size, value
+from audioloom_manifest.records.example import Record, Stored, decode, encode, encoded_size, value
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,62 +19,64 @@ records = st.builds(
     group=st.text(max_size=300),
     label=st.text(max_size=300),
     label_id=int64,
-    mfcc=st.integers(1, 5000).map(lambda n: struct.pack(f"<{n}f", *range(n))),
     path=st.text(max_size=300),
     target=st.none() | floats,
     valid_frames=int64,
+    values=st.integers(1, 5000).map(lambda n: struct.pack(f"<{n}f", *range(n))),
     window=int64,
 )
-encodings = st.sampled_from(["float_list", "bytes_list"])
-PLAIN = Record(0, "g", "l", 1, struct.pack("<3f", 1, 2, 3), "p", None, 3, 0)
+keys = st.sampled_from(["a", "chroma", "label_mel", "mfcc", "target_", "waveform", "z"])
+ways = st.builds(Stored, keys, st.sampled_from(["float_list", "bytes_list"]))
+PLAIN = Record(0, "g", "l", 1, "p", None, 3, struct.pack("<3f", 1, 2, 3), 0)
+MFCC = Stored("mfcc", "float_list")
 
 
-@given(record=records, encoding=encodings)
-def test_values_lie_at_the_offset(record: Record, encoding: Encoding) -> None:
+@given(record=records, stored=ways)
+def test_values_lie_at_the_offset(record: Record, stored: Stored) -> None:
     """The values are found at the offset that encode answers, contiguous."""
-    payload, offset = encode(record, encoding)
-    assert record.mfcc == payload[offset : offset + len(record.mfcc)]
+    payload, offset = encode(record, stored)
+    assert record.values == payload[offset : offset + len(record.values)]
 
 
-@given(record=records, encoding=encodings)
-def test_size_is_known_without_the_values(record: Record, encoding: Encoding) -> None:
+@given(record=records, stored=ways)
+def test_size_is_known_without_the_values(record: Record, stored: Stored) -> None:
     """A plan's size is the size that is written."""
-    bare = record._replace(mfcc=b"")
-    assert len(encode(record, encoding)[0]) == encoded_size(bare, len(record.mfcc), encoding)
+    bare = record._replace(values=b"")
+    assert len(encode(record, stored)[0]) == encoded_size(bare, len(record.values), stored)
 
 
-@given(record=records, encoding=encodings)
-def test_decode_is_the_inverse(record: Record, encoding: Encoding) -> None:
+@given(record=records, stored=ways)
+def test_decode_is_the_inverse(record: Record, stored: Stored) -> None:
     """What was written is read."""
     target = record.target
-    assert record == decode(encode(record, encoding)[0])
-    assert target is None or isinstance(decode(encode(record, encoding)[0]).target, float)
+    assert record == decode(encode(record, stored)[0], stored.key)
+    assert target is None or isinstance(decode(encode(record, stored)[0], stored.key).target, float)
 
 
-@given(cut=st.integers(0, len(encode(PLAIN, "float_list")[0]) - 1))
+@given(cut=st.integers(0, len(encode(PLAIN, MFCC)[0]) - 1))
 def test_a_cut_record_is_damage(cut: int) -> None:
     """Whatever is cut off the end, the reader says so and nothing else happens."""
     with pytest.raises(RecordError):
-        decode(encode(PLAIN, "float_list")[0][:cut])
+        decode(encode(PLAIN, MFCC)[0][:cut], "mfcc")
 
 
 @given(noise=st.binary(max_size=200))
 def test_noise_is_damage(noise: bytes) -> None:
     """No bytes from outside raise anything but RecordError."""
     try:
-        decode(noise)
+        decode(noise, "mfcc")
     except RecordError:
         return
     pytest.fail("noise was read as a record")
 
 
-@given(place=st.integers(0, len(encode(PLAIN, "float_list")[0]) - 1), flip=st.integers(1, 255))
+@given(place=st.integers(0, len(encode(PLAIN, MFCC)[0]) - 1), flip=st.integers(1, 255))
 def test_a_flipped_byte_is_damage_or_another_record(place: int, flip: int) -> None:
     """A changed byte is never an unexpected exception."""
-    data = bytearray(encode(PLAIN, "float_list")[0])
+    data = bytearray(encode(PLAIN, MFCC)[0])
     data[place] ^= flip
     try:
-        found = decode(bytes(data))
+        found = decode(bytes(data), "mfcc")
     except RecordError:
         return
     assert found != PLAIN
@@ -92,7 +94,7 @@ def test_a_flipped_byte_is_damage_or_another_record(place: int, flip: int) -> No
 def test_damage_is_named(payload: bytes, text: str) -> None:
     """The error says what is wrong."""
     with pytest.raises(RecordError, match=text):
-        decode(payload)
+        decode(payload, "mfcc")
 
 
 def field(number: int, data: bytes) -> bytes:
@@ -119,10 +121,10 @@ def test_values_are_found_by_their_name() -> None:
     assert (0.5, b"calm") == (value(whole, "target", float), value(whole, "z", bytes))
 
 
-@given(record=records, encoding=encodings)
-def test_values_are_those_of_the_record(record: Record, encoding: Encoding) -> None:
+@given(record=records, stored=ways)
+def test_values_are_those_of_the_record(record: Record, stored: Stored) -> None:
     """One by one as all together."""
-    payload = memoryview(encode(record, encoding)[0])
+    payload = memoryview(encode(record, stored)[0])
     assert record.channel == value(payload, "channel", int)
     assert record.path == value(payload, "path", bytes).decode()
     if record.target is not None:
@@ -173,4 +175,11 @@ def test_damaged_bytes_never_crash(cut: int, junk: bytes) -> None:
 def test_an_unknown_feature_is_damage() -> None:
     """A shard holds what the contract lists and nothing else."""
     with pytest.raises(RecordError, match="an unknown feature 'extra'"):
-        decode(bytes(example(extra=WORD)))
+        decode(bytes(example(extra=WORD)), "mfcc")
+
+
+def test_values_of_another_feature_are_damage() -> None:
+    """The key is the name of the feature, and a record has the values of one."""
+    payload = encode(PLAIN, MFCC)[0]
+    with pytest.raises(RecordError, match="an unknown feature 'mfcc'"):
+        decode(payload, "log_mel")

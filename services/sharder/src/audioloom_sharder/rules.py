@@ -9,7 +9,7 @@ import numpy as np
 from audioloom_manifest.kinds import LabelCopies, ShardFeature, ShardsRecipe
 from audioloom_manifest.parquet import feature_bytes
 from audioloom_manifest.records.compression import STREAMS
-from audioloom_manifest.records.example import Encoding
+from audioloom_manifest.records.example import NAMES, Stored
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,17 @@ class Rules:
         """The labels that records may have; empty if that is any."""
         return frozenset(self.recipe.labels or ())
 
-    @property
-    def encoding(self) -> Encoding:
+    @cached_property
+    def stored(self) -> Stored:
         """How the values are stored; Example has no half precision."""
-        return "float_list" if self.feature.dtype == "float32" else "bytes_list"
+        single = self.feature.dtype == "float32"
+        return Stored(self.feature.name, "float_list" if single else "bytes_list")
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all that a record says, the feature's included, in their order."""
+        names = {*NAMES, self.feature.name} - (set() if self.has_target else {"target"})
+        return tuple(sorted(names))
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -175,7 +175,7 @@ def test_other_values_are_found(sharder: Callable, run: Opened) -> None:
     """One value of one record changed, and everything else made to fit."""
     path = shards_of(run)[0]
     records = records_of(path)
-    records[0] = records[0]._replace(mfcc=struct.pack("<f", 9.0) + bytes(records[0].mfcc)[4:])
+    records[0] = records[0]._replace(values=struct.pack("<f", 9.0) + bytes(records[0].values)[4:])
     rewrite(path, records)
     relist(run)
     assert "with its own values" in _problems(sharder, run)

@@ -20,7 +20,7 @@ RECORDS = [
         group=f"speaker {number}",
         label="é" * (number % 3),
         label_id=number % 3 - 1,
-        mfcc=(VALUES + number).tobytes(),
+        values=(VALUES + number).tobytes(),
         path=f"{number}.wav",
         target=None,
         valid_frames=3,
@@ -92,14 +92,14 @@ def test_what_was_written_is_read(compression: str, target: float | None) -> Non
 
 def test_half_precision_is_widened() -> None:
     """Avro has no such numbers; what comes back is what was there."""
-    halves = [record._replace(mfcc=VALUES.astype("<f2").tobytes()) for record in RECORDS]
+    halves = [record._replace(values=VALUES.astype("<f2").tobytes()) for record in RECORDS]
     data = b"".join(avro.write(halves, rules("float16")))
     assert halves == list(avro.read(io.BytesIO(data), rules("float16")))
 
 
 def test_blocks_are_of_bounded_size() -> None:
     """So that a reader holds a megabyte or so at a time, whatever the file's size."""
-    large = [record._replace(mfcc=bytes(400_000)) for record in RECORDS[:9]]
+    large = [record._replace(values=bytes(400_000)) for record in RECORDS[:9]]
     blocks = list(fastavro.block_reader(io.BytesIO(written(records=large))))
     assert [3, 3, 3] == [block.num_records for block in blocks]
     assert all(one.offset < two.offset for one, two in pairwise(blocks))

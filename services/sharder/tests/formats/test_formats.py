@@ -121,6 +121,20 @@ def rows_in(name: str, paths: list[Path]) -> Iterator[dict]:
         yield from pyarrow.dataset.dataset(paths, format=name).to_table().to_pylist()
 
 
+@pytest.mark.parametrize("name", ["tfrecord", "parquet", "avro", "orc"])
+def test_any_feature_lies_under_its_own_name(sharder: Callable, tmp_path: Path, name: str) -> None:
+    """In the byte order of all names; the run verifies, and its records are shown."""
+    feature = feature_of(name="a_feature")
+    features = make_features(tmp_path, [ROWS], feature=feature)
+    opened = committed(sharder("run", features.folder, *WORDS, *packed_as(name, "none")).out)
+    assert "a_feature" == opened.manifest.stats.feature.name
+    if name != "tfrecord":
+        found = next(rows_in(name, shards_of(opened)))
+        assert ["a_feature", "channel", "group"] == list(found)[:3]
+    assert 0 == sharder("verify", opened.folder).code
+    assert 0 == sharder("inspect", opened.folder, "--records", "1").code
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 def test_spark_reads_columns(sharder: Callable, tmp_path: Path) -> None:

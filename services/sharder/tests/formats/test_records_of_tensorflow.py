@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_manifest.errors import RecordError
-from audioloom_manifest.records.example import Encoding, Record, decode, encode, value
+from audioloom_manifest.records.example import Record, Stored, decode, encode, value
 from audioloom_manifest.records.tfrecord import frame
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,17 +20,19 @@ records = st.builds(
     group=st.text(max_size=300),
     label=st.text(max_size=300),
     label_id=int64,
-    mfcc=st.integers(1, 5000).map(lambda n: struct.pack(f"<{n}f", *range(n))),
     path=st.text(max_size=300),
     target=st.none() | floats,
     valid_frames=int64,
+    values=st.integers(1, 5000).map(lambda n: struct.pack(f"<{n}f", *range(n))),
     window=int64,
 )
-encodings = st.sampled_from(["float_list", "bytes_list"])
-PLAIN = Record(0, "g", "l", 1, struct.pack("<3f", 1, 2, 3), "p", None, 3, 0)
+keys = st.sampled_from(["a", "chroma", "label_mel", "mfcc", "target_", "waveform", "z"])
+ways = st.builds(Stored, keys, st.sampled_from(["float_list", "bytes_list"]))
+PLAIN = Record(0, "g", "l", 1, "p", None, 3, struct.pack("<3f", 1, 2, 3), 0)
+MFCC = Stored("mfcc", "float_list")
 
 
-def _by_protobuf(record: Record, encoding: Encoding) -> bytes:
+def _by_protobuf(record: Record, stored: Stored) -> bytes:
     """The same record by TensorFlow's protobuf classes, one map entry after another.
 
     One by one, because upb sorts a name behind longer names that begin with it.
@@ -50,15 +52,15 @@ def _by_protobuf(record: Record, encoding: Encoding) -> bytes:
     features = {
         name: of(value)
         for name, value in record._asdict().items()
-        if value is not None and name != "mfcc"
+        if value is not None and name != "values"
     }
     values = Feature()
-    if encoding == "float_list":
-        count = len(record.mfcc) // 4
-        values.float_list.value.extend(struct.unpack(f"<{count}f", record.mfcc))
+    if stored.encoding == "float_list":
+        count = len(record.values) // 4
+        values.float_list.value.extend(struct.unpack(f"<{count}f", record.values))
     else:
-        values.bytes_list.value.append(record.mfcc)
-    features["mfcc"] = values
+        values.bytes_list.value.append(record.values)
+    features[stored.key] = values
     body = b"".join(
         Features(feature={name: features[name]}).SerializeToString() for name in sorted(features)
     )
@@ -73,10 +75,10 @@ def _varint(value: int) -> bytes:
     return out + bytes([value])
 
 
-@given(record=records, encoding=encodings)
-def test_bytes_are_those_of_protobuf(record: Record, encoding: Encoding) -> None:
+@given(record=records, stored=ways)
+def test_bytes_are_those_of_protobuf(record: Record, stored: Stored) -> None:
     """Byte for byte what protobuf writes, whatever the values."""
-    assert _by_protobuf(record, encoding) == encode(record, encoding)[0]
+    assert _by_protobuf(record, stored) == encode(record, stored)[0]
 
 
 def test_tensorflow_reads_the_file(tmp_path: Path) -> None:
@@ -105,10 +107,10 @@ def test_an_unknown_feature_is_damage() -> None:
     """A shard holds what the contract lists and nothing else."""
     from tensorflow.core.example.example_pb2 import Example
 
-    example = Example.FromString(encode(PLAIN, "float_list")[0])
+    example = Example.FromString(encode(PLAIN, MFCC)[0])
     example.features.feature["extra"].int64_list.value.append(1)
     with pytest.raises(RecordError, match="an unknown feature 'extra'"):
-        decode(example.SerializeToString())
+        decode(example.SerializeToString(), "mfcc")
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))

@@ -123,14 +123,17 @@ def test_bad_manifests_are_refused(
     assert not (tmp_path / "shards").exists()
 
 
-def test_another_feature_is_refused(sharder: Callable, tmp_path: Path) -> None:
-    """In features that are what they say: of a later release, perhaps."""
+@pytest.mark.parametrize("name", ["label", "log-mel"])
+def test_a_feature_that_records_cannot_name_is_refused(
+    sharder: Callable, tmp_path: Path, name: str
+) -> None:
+    """Its name is taken there, or no key of every format."""
     features = make_features(tmp_path, [ROWS])
-    feature = features.manifest.recipe.feature.model_copy(update={"name": "logmel"})
+    feature = features.manifest.recipe.feature.model_copy(update={"name": name})
     relist(features, feature=feature)
     ran = sharder("run", features.folder)
     assert 65 == ran.code
-    assert "the feature mfcc" in ran.err
+    assert f"found     {name!r}" in ran.err
 
 
 def test_a_truncated_manifest_is_refused(sharder: Callable, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_stats_of_the_coefficients_are_those_of_the_split(
     opened = committed(sharder("run", features.folder).out)
     shape = opened.manifest.stats.feature.shape
     for name, some in records_of(opened).items():
-        values = np.stack([np.frombuffer(one.mfcc, "<f4").reshape(shape) for one in some])
+        values = np.stack([np.frombuffer(one.values, "<f4").reshape(shape) for one in some])
         wide = values.astype(np.float64)
         stats = opened.manifest.stats.splits[name].coefficients
         np.testing.assert_allclose(stats.mean, wide.mean(axis=(0, 2)), rtol=1e-6, atol=1e-6)

@@ -58,10 +58,12 @@ def windows(
     ]
 
 
-def feature_of(shape: tuple[int, int] = SMALL, dtype: str = "float32") -> Feature:
+def feature_of(
+    shape: tuple[int, int] = SMALL, dtype: str = "float32", name: str = "mfcc"
+) -> Feature:
     """The feature of a test run."""
     return Feature(
-        name="mfcc",
+        name=name,
         dtype=dtype,  # type: ignore[arg-type]
         shape=shape,
         sample_rate=16000,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.reader import Opened
-from audioloom_manifest.records.example import Record, decode, encode
+from audioloom_manifest.records.example import Record, Stored, decode, encode
 from audioloom_manifest.records.index import dump
 from audioloom_manifest.records.tfrecord import frame, read
 from manifest_editing import write_manifest
@@ -22,14 +22,14 @@ def shards_of(run: Opened, split: str = "train") -> list[Path]:
 def records_of(path: Path) -> list[Record]:
     """The records of a shard."""
     with path.open("rb") as stream:
-        return [decode(one.payload) for one in read(stream)]
+        return [decode(one.payload, "mfcc") for one in read(stream)]
 
 
 def rewrite(path: Path, records: list[Record]) -> None:
     """Write a shard and a matching index, checksums of records and all."""
     data, rows = b"", []
     for record in records:
-        payload, values = encode(record, "float_list")
+        payload, values = encode(record, Stored("mfcc", "float_list"))
         rows.append((len(data), len(payload) + 16, len(data) + values + 12, record.label_id))
         data += frame(payload)
     path.write_bytes(data)

@@ -28,7 +28,7 @@ def records_of(opened: Opened[ShardsManifest]) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = defaultdict(list)
     for entry in sorted(opened.files("shard"), key=lambda one: (one.split, one.shard)):
         with Path(opened.folder.path, entry.path).open("rb") as stream:
-            found[str(entry.split)] += [decode(one.payload) for one in read(stream)]
+            found[str(entry.split)] += [decode(one.payload, "mfcc") for one in read(stream)]
     return found
 
 

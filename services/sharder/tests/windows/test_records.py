@@ -33,7 +33,7 @@ def test_every_window_once_with_its_values(sharder: Callable, tmp_path: Path) ->
     for some in records.values():
         for one in some:
             row = by_key[one.path, one.window]
-            assert values_of(row, feature_of()).tobytes() == one.mfcc
+            assert values_of(row, feature_of()).tobytes() == one.values
             assert (row.label, row.group) == (one.label, one.group)
             assert one.label == labels[one.label_id]
             assert (-1, 3, None) == (one.channel, one.valid_frames, one.target)
@@ -55,9 +55,9 @@ def test_the_index_says_where_values_are(sharder: Callable, tmp_path: Path) -> N
         assert entry.records == len(rows)
         with shard.open("rb") as stream:
             for (offset, length, values, label), one in zip(rows, read(stream), strict=True):
-                record = decode(one.payload)
+                record = decode(one.payload, "mfcc")
                 assert (one.offset, one.length, record.label_id) == (offset, length, label)
-                assert record.mfcc == data[values : values + len(record.mfcc)]
+                assert record.values == data[values : values + len(record.values)]
 
 
 def test_half_precision_is_stored_as_bytes(sharder: Callable, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_half_precision_is_stored_as_bytes(sharder: Callable, tmp_path: Path) ->
     rows = {(row.path, row.window): row for row in ROWS}
     for some in records_of(opened).values():
         for one in some:
-            assert values_of(rows[one.path, one.window], feature).tobytes() == one.mfcc
+            assert values_of(rows[one.path, one.window], feature).tobytes() == one.values
 
 
 def test_the_vocabulary_counts_from_zero_as_given(sharder: Callable, tmp_path: Path) -> None:

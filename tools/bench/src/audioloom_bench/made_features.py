@@ -91,7 +91,7 @@ def _parquet(rows: range) -> bytes:
         "recording_rate": [16_000] * count,
         "recording_channels": [1] * count,
         "recording_format": ["WAV PCM_16"] * count,
-        "mfcc": [window.tobytes() for window in values],
+        FEATURE.name: [window.tobytes() for window in values],
     }
     arrays = [pa.array(columns[field.name], field.type) for field in schema]
     sink = io.BytesIO()

@@ -17,7 +17,7 @@ from audioloom_manifest.kinds import (
 from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Attempt, Plan, commit
 from audioloom_manifest.reader import Opened
-from audioloom_manifest.records.example import Record, encode
+from audioloom_manifest.records.example import Record, Stored, encode
 from audioloom_manifest.records.index import HEADER_BYTES, dump
 from audioloom_manifest.records.tfrecord import frame
 from audioloom_storage import Location, create, make_folder
@@ -99,13 +99,13 @@ def _shard(
             group=f"{number}-{position}",
             label=LABELS[label],
             label_id=label,
-            mfcc=random.standard_normal(SHAPE, dtype=np.float32).astype("<f4").tobytes(),
             path=f"calls/{number}/{position}.wav",
             target=None,
             valid_frames=SHAPE[1],
+            values=random.standard_normal(SHAPE, dtype=np.float32).astype("<f4").tobytes(),
             window=0,
         )
-        payload, values = encode(record, "float_list")
+        payload, values = encode(record, Stored("mfcc", "float_list"))
         framed = frame(payload)
         rows.append((len(data), len(framed), len(data) + HEADER_BYTES + values, label))
         data += framed

@@ -217,7 +217,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
     from audioloom_manifest.kinds import ShardFeature  # noqa: PLC0415
-    from audioloom_manifest.records.example import Record, around  # noqa: PLC0415
+    from audioloom_manifest.records.example import Record, Stored, around  # noqa: PLC0415
     from audioloom_manifest.records.index import HEADER_BYTES, dump  # noqa: PLC0415
     from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into  # noqa: PLC0415
     from audioloom_sharder.statistics.coefficients import coefficient_sums  # noqa: PLC0415
@@ -227,6 +227,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
     from audioloom_bench.made_features import FEATURE  # noqa: PLC0415
 
     feature = ShardFeature(name=FEATURE.name, dtype=FEATURE.dtype, shape=FEATURE.shape)
+    stored = Stored(feature.name, "float_list")
     context = TaskContext.get()
     assert context is not None  # noqa: S101 - this is a task
     name = f"{folder}/{context.partitionId():05}"
@@ -234,19 +235,19 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
     with create(locate(f"{name}.tfrecord")) as shard:
         for batch in batches:
             columns = batch.to_pydict()
-            for number, values in enumerate(columns["mfcc"]):
+            for number, values in enumerate(columns[feature.name]):
                 record = Record(
                     channel=-1,
                     group=columns["group"][number],
                     label=columns["label"][number],
                     label_id=0,
-                    mfcc=values,
                     path=columns["path"][number],
                     target=None,
                     valid_frames=columns["valid_frames"][number],
+                    values=values,
                     window=columns["window"][number],
                 )
-                before, after = around(record, len(values), "float_list")
+                before, after = around(record, len(values), stored)
                 length = len(before) + len(values) + len(after) + OVERHEAD_BYTES
                 room = np.empty(length, np.uint8)
                 frame_into(room, (before, values, after))
@@ -254,7 +255,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
                 sha256.update(room.data)
                 index.append((offset, length, offset + HEADER_BYTES + len(before), 0))
                 offset += length
-            coefficient_sums(columns["mfcc"], feature, where=name)
+            coefficient_sums(columns[feature.name], feature, where=name)
     publish(locate(f"{name}.idx.npy"), dump(np.array(index, np.int64)))
     yield pa.RecordBatch.from_pydict({"records": [len(index)]})
 

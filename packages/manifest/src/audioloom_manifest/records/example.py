@@ -17,6 +17,7 @@ The wire format, as far as an Example needs it (proto3, ``example.proto`` and ``
 """
 
 import struct
+from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeVar
@@ -36,59 +37,72 @@ _WIRE_LENGTH_DELIMITED = 2
 _MAX_VARINT_BYTES = 10
 
 
+class Stored(NamedTuple):
+    """How the values of a record are stored: under the name of their feature, in which list."""
+
+    key: str
+    encoding: Encoding
+
+
 class Record(NamedTuple):
     """What one record says, as it lies in the shard.
 
-    ``mfcc`` holds the raw little-endian values in C order; ``target`` is ``None`` where the run
-    has no numbers to learn.
+    ``values`` are raw little-endian numbers in C order; ``target`` is ``None`` where the run has no
+    numbers to learn.
     """
 
     channel: int
     group: str
     label: str
     label_id: int
-    mfcc: bytes | memoryview
     path: str
     target: float | None
     valid_frames: int
+    values: bytes | memoryview
     window: int
 
 
-def encode(record: Record, encoding: Encoding) -> tuple[bytes, int]:
-    """The Example's bytes, and where in them the values of ``mfcc`` begin."""
-    before, after = around(record, len(record.mfcc), encoding)
-    return b"".join((before, record.mfcc, after)), len(before)
+#: The names of all that a record says beside its values, in the order in which they are stored.
+NAMES = tuple(sorted(Record.__annotations__.keys() - {"values"}))
 
 
-def encoded_size(record: Record, values: int, encoding: Encoding) -> int:
-    """Bytes that `encode` would give if ``mfcc`` held *values* bytes; its own are not looked at.
+def encode(record: Record, stored: Stored) -> tuple[bytes, int]:
+    """The Example's bytes, and where in them the values begin."""
+    before, after = around(record, len(record.values), stored)
+    return b"".join((before, record.values, after)), len(before)
+
+
+def encoded_size(record: Record, size: int, stored: Stored) -> int:
+    """Bytes that `encode` would give for values of *size* bytes; the record's are not looked at.
 
     So a plan knows sizes from the columns that say what a window is, without its values.
     """
-    before, after = around(record, values, encoding)
-    return len(before) + values + len(after)
+    before, after = around(record, size, stored)
+    return len(before) + size + len(after)
 
 
-def around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, bytes]:
-    """The Example's bytes before and after the *values* bytes of ``mfcc``, which are not looked at.
+def around(record: Record, size: int, stored: Stored) -> tuple[bytes, bytes]:
+    """The Example's bytes before and after the *size* bytes of values, which are not looked at.
 
     So whoever has the values need not copy them twice.
     """
-    head = (
-        _integer("channel", record.channel)
-        + _text("group", record.group)
-        + _text("label", record.label)
-        + _integer("label_id", record.label_id)
-        + _values_head(values, encoding)
+    entries = (
+        _integer("channel", record.channel),
+        _text("group", record.group),
+        _text("label", record.label),
+        _integer("label_id", record.label_id),
+        _text_uncached("path", record.path),
+        b"" if record.target is None else _number("target", record.target),
+        _integer("valid_frames", record.valid_frames),
+        _integer("window", record.window),
     )
-    tail = _text_uncached("path", record.path)
-    if record.target is not None:
-        tail += _number("target", record.target)
-    tail += _integer("valid_frames", record.valid_frames) + _integer("window", record.window)
-    return _LENGTH + _varint(len(head) + values + len(tail)) + head, tail
+    at = bisect(NAMES, stored.key)
+    head = b"".join((*entries[:at], _values_head(size, stored)))
+    tail = b"".join(entries[at:])
+    return _LENGTH + _varint(len(head) + size + len(tail)) + head, tail
 
 
-def decode(payload: bytes) -> Record:
+def decode(payload: bytes, key: str) -> Record:
     """Read a record written by `encode`; anything else is `RecordError`, never an exception.
 
     Unknown names and missing ones are damage: a shard holds exactly what the contract lists.
@@ -102,7 +116,7 @@ def decode(payload: bytes) -> Record:
         if name in found:
             raise RecordError(f"the feature {name!r} twice")
         found[name] = _value(payload, name, *feature)
-    return _record(found)
+    return _record(found, key)
 
 
 def value(payload: bytes | memoryview, key: str, kind: type[V]) -> V:
@@ -124,29 +138,28 @@ def value(payload: bytes | memoryview, key: str, kind: type[V]) -> V:
     raise RecordError(f"there is no {key!r}")
 
 
-def _record(found: dict[str, object]) -> Record:
+def _record(found: dict[str, object], key: str) -> Record:
     target = found.setdefault("target", None)
-    if unknown := sorted(found.keys() - Record.__annotations__.keys()):
+    if unknown := sorted(found.keys() - {*NAMES, key}):
         raise RecordError(f"an unknown feature {unknown[0]!r}")
-    if missing := sorted(Record.__annotations__.keys() - found.keys()):
+    if missing := sorted({*NAMES, key} - found.keys()):
         raise RecordError(f"no feature {missing[0]!r}")
-    for name, (kind, what) in _KINDS.items():
+    for name, (kind, what) in {**_KINDS, key: _BYTES}.items():
         if not isinstance(found[name], kind):
             raise RecordError(f"{name!r} is not {what}")
+    values = found.pop(key)
     if target is not None:
         if not isinstance(target, _Packed):
             raise RecordError("'target' is not one float")
         found["target"] = _single("target", target)
     for name in _TEXTS:
         found[name] = _utf8(name, found[name])
-    return Record(**{**found, "mfcc": bytes(found["mfcc"])})  # type: ignore[call-overload]
+    return Record(**found, values=bytes(values))  # type: ignore[arg-type,call-overload]
 
 
 _INTEGERS, _TEXTS = ("channel", "label_id", "valid_frames", "window"), ("group", "label", "path")
-_KINDS = {
-    **dict.fromkeys(_INTEGERS, (int, "one int64")),
-    **dict.fromkeys((*_TEXTS, "mfcc"), (bytes, "one bytes value")),
-}
+_BYTES = (bytes, "one bytes value")
+_KINDS = {**dict.fromkeys(_INTEGERS, (int, "one int64")), **dict.fromkeys(_TEXTS, _BYTES)}
 
 
 class _Packed(bytes):
@@ -210,13 +223,13 @@ def _number(name: str, value: float) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _values_head(size: int, encoding: Encoding) -> bytes:
-    """Everything of the entry ``mfcc`` that precedes its *size* bytes of values, at least one."""
-    kind = "float" if encoding == "float_list" else "bytes"
+def _values_head(size: int, stored: Stored) -> bytes:
+    """Everything of the entry of the values that precedes their *size* bytes, at least one."""
+    kind = "float" if stored.encoding == "float_list" else "bytes"
     values = _LENGTH + _varint(size)
     list_ = bytes((_LIST_TAG[kind],)) + _varint(len(values) + size) + values
     feature = _FEATURE + _varint(len(list_) + size) + list_
-    entry = _wrap(_LENGTH, b"mfcc") + feature
+    entry = _wrap(_LENGTH, stored.key.encode()) + feature
     return _LENGTH + _varint(len(entry) + size) + entry
 
 

@@ -161,7 +161,7 @@ def _shown(opened: Opened[ShardsManifest], split: str, records: list[Record]) ->
     dtype = Rules(opened.manifest.recipe, opened.manifest.stats.feature).dtype
     rows = []
     for one in records:
-        values = np.frombuffer(one.mfcc, dtype=dtype).astype(np.float64)
+        values = np.frombuffer(one.values, dtype=dtype).astype(np.float64)
         rows.append(
             (
                 one.path,
@@ -179,4 +179,4 @@ def _shown(opened: Opened[ShardsManifest], split: str, records: list[Record]) ->
 
 
 def _object(record: Record) -> dict[str, JSON]:
-    return {name: value for name, value in record._asdict().items() if name != "mfcc"}
+    return {name: value for name, value in record._asdict().items() if name != "values"}

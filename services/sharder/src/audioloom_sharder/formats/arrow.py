@@ -33,7 +33,6 @@ _TYPES = {
     "group": pa.string(),
     "label": pa.string(),
     "label_id": pa.int64(),
-    "mfcc": _VALUES,
     "path": pa.string(),
     "target": pa.float32(),
     "valid_frames": pa.int64(),
@@ -50,7 +49,7 @@ def write_parquet(records: Iterator[Record], rules: Rules) -> Iterator[bytes]:
         columns,
         compression=rules.recipe.compression,
         use_dictionary=["group", "label"],
-        write_statistics=[name for name in columns.names if name != "mfcc"],
+        write_statistics=[name for name in columns.names if name != rules.feature.name],
         store_schema=False,
     ) as writer:
         for table in _tables(records, rules):
@@ -90,13 +89,8 @@ def read_orc(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
 
 
 def _columns(rules: Rules) -> pa.Schema:
-    return pa.schema(
-        [
-            pa.field(name, kind, nullable=False)
-            for name, kind in _TYPES.items()
-            if rules.has_target or name != "target"
-        ]
-    )
+    types = [(name, _TYPES.get(name, _VALUES)) for name in rules.columns]
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types])
 
 
 def _tables(records: Iterator[Record], rules: Rules) -> Iterator[pa.Table]:
@@ -106,14 +100,14 @@ def _tables(records: Iterator[Record], rules: Rules) -> Iterator[pa.Table]:
 
 
 def _table(records: Sequence[Record], rules: Rules) -> pa.Table:
-    raw = b"".join(record.mfcc for record in records)
+    raw = b"".join(record.values for record in records)
     values = np.frombuffer(raw, rules.dtype).astype(np.float32, copy=False)
-    sizes = [len(record.mfcc) // rules.dtype.itemsize for record in records]
+    sizes = [len(record.values) // rules.dtype.itemsize for record in records]
     offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
     lists = pa.ListArray.from_arrays(offsets, pa.array(values), type=_VALUES)
     names = _columns(rules)
     columns = [
-        lists if name == "mfcc" else pa.array([getattr(one, name) for one in records], _TYPES[name])
+        pa.array([getattr(one, name) for one in records], _TYPES[name]) if name in _TYPES else lists
         for name in names.names
     ]
     return pa.Table.from_arrays(columns, schema=names)
@@ -126,7 +120,7 @@ def _records(batch: pa.RecordBatch, rules: Rules) -> Iterator[Record]:
         not _same(found[field.name], field.type) for field in expected
     ):
         raise DamagedRecord(f"the columns {', '.join(batch.schema.names)}, not those of a shard")
-    lists = batch.column("mfcc")
+    lists = batch.column(rules.feature.name)
     if any(column.null_count for column in batch.columns) or lists.flatten().null_count:
         raise DamagedRecord("a value is missing")
     values = lists.flatten().to_numpy().astype(rules.dtype, copy=False)
@@ -134,13 +128,13 @@ def _records(batch: pa.RecordBatch, rules: Rules) -> Iterator[Record]:
     columns = {
         field.name: batch.column(field.name).to_pylist()
         for field in expected
-        if field.name != "mfcc"
+        if field.name in _TYPES
     }
     start = 0
     for row, end in enumerate(ends):
         others = {name: column[row] for name, column in columns.items()}
         others.setdefault("target", None)
-        yield Record(mfcc=values[start:end].tobytes(), **others)
+        yield Record(values=values[start:end].tobytes(), **others)
         start = end
 
 

@@ -25,12 +25,12 @@ _CODECS = {"none": "null", "deflate": "deflate"}
 _BLOCK_BYTES = 1 << 20
 _LEVEL = 6
 
+_VALUES = {"type": "array", "items": "float"}
 _TYPES = {
     "channel": "long",
     "group": "string",
     "label": "string",
     "label_id": "long",
-    "mfcc": {"type": "array", "items": "float"},
     "path": "string",
     "target": "float",
     "valid_frames": "long",
@@ -50,10 +50,11 @@ def write(records: Iterable[Record], rules: Rules) -> Iterator[bytes]:
         compression_level=_LEVEL if compression == "deflate" else None,
     )
     for record in records:
-        row = {**record._asdict(), "mfcc": np.frombuffer(record.mfcc, rules.dtype).tolist()}
+        row = record._asdict()
+        values = np.frombuffer(row.pop("values"), rules.dtype)
         if record.target is None:
             del row["target"]
-        writer.write(row)
+        writer.write({**row, rules.feature.name: values.tolist()})
         yield from sink.take()
     writer.flush()
     yield from sink.take()
@@ -67,8 +68,8 @@ def read(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
         if found != (to_parsing_canonical_form(_fields(rules)), _CODECS[rules.recipe.compression]):
             raise DamagedRecord("not an Avro file of the schema and codec that it should have")  # noqa: TRY301
         for row in cast("Iterator[dict[str, Any]]", rows):
-            values = np.array(row.pop("mfcc"), rules.dtype)
-            yield Record(mfcc=values.tobytes(), target=row.pop("target", None), **row)
+            values = np.array(row.pop(rules.feature.name), rules.dtype)
+            yield Record(values=values.tobytes(), target=row.pop("target", None), **row)
     except (DamagedRecord, StorageError):
         raise
     except Exception as error:
@@ -77,9 +78,5 @@ def read(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
 
 
 def _fields(rules: Rules) -> Any:
-    fields = [
-        {"name": name, "type": kind}
-        for name, kind in _TYPES.items()
-        if rules.has_target or name != "target"
-    ]
+    fields = [{"name": name, "type": _TYPES.get(name, _VALUES)} for name in rules.columns]
     return fastavro.parse_schema({"type": "record", "name": "audioloom.Window", "fields": fields})

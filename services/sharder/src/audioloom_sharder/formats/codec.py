@@ -46,7 +46,8 @@ def encode_shard(
     if rules.indexed:
         yield from compressed(framed, rules.recipe.compression) if rules.is_stream else framed
         return
-    records = (decode(bytes(one[HEADER_BYTES:-FOOTER_BYTES])) for one in framed)
+    key = rules.feature.name
+    records = (decode(bytes(one[HEADER_BYTES:-FOOTER_BYTES]), key) for one in framed)
     yield from _WRITE_ROWS[rules.recipe.format](records, rules)
 
 
@@ -61,7 +62,8 @@ def decode_shard(rules: Rules, stream: BinaryIO, entry: FileEntry) -> Iterator[D
             most = entry.uncompressed.bytes if entry.uncompressed else entry.bytes
             stream = open_decompressed(stream, rules.recipe.compression, most)
         for one in tfrecord.read(stream):
-            yield DecodedRecord(decode(one.payload), one.payload, one.offset, one.length)
+            record = decode(one.payload, rules.feature.name)
+            yield DecodedRecord(record, one.payload, one.offset, one.length)
         return
     for record in _READ_ROWS[rules.recipe.format](stream, rules):
-        yield DecodedRecord(record, encode(record, rules.encoding)[0], 0, 0)
+        yield DecodedRecord(record, encode(record, rules.stored)[0], 0, 0)

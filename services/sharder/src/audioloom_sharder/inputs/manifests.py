@@ -7,6 +7,7 @@ from typing import Any
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import FeaturesManifest, ShardFeature
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.records.example import NAMES
 from audioloom_storage import Location, locate
 
 from audioloom_sharder.errors import BadFeatures
@@ -74,12 +75,14 @@ def open_inputs(places: Sequence[str]) -> Inputs:
         _check_same_recipe(first, other)
     sources = (Source(one.folder, entry) for one in manifests for entry in one.files("features"))
     inputs = Inputs(manifests, tuple(sources))
-    if inputs.feature.name != "mfcc":
+    name = inputs.feature.name
+    if name in NAMES or not name.isidentifier():
         raise BadFeatures(
-            expected="the feature mfcc",
-            found=inputs.feature.name,
+            expected="a feature whose name is letters, digits and _, and none of "
+            + ", ".join(NAMES),
+            found=repr(name),
             where=first.location,
-            hint="A later release of the sharder may know it.",
+            hint="Records store the values under that name, beside the others.",
         )
     if not inputs.windows:
         raise BadFeatures(

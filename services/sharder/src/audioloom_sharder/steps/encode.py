@@ -117,7 +117,7 @@ def _pack(
             label = ids[row.label] if row.label else -1
             window = values[index * size : (index + 1) * size]
             record = record_of(row, group_of(row, rules), label, window, rules)
-            before, after = around(record, size, rules.encoding)
+            before, after = around(record, size, rules.stored)
             length = len(before) + size + len(after) + OVERHEAD_BYTES
             begin = HEADER_BYTES + len(before)
             for at in copies[index]:

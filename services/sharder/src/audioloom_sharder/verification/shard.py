@@ -147,7 +147,7 @@ def expected_findings(rules: Rules, labels: Sequence[str], unit: SourceUnit) -> 
                 window = bytes(values[at * size : (at + 1) * size])
                 label = ids.get(row.label, -1) if row.label else -1
                 record = record_of(row, group_of(row, rules), label, window, rules)
-                seen.add(record, encode(record, rules.encoding)[0], times)
+                seen.add(record, encode(record, rules.stored)[0], times)
     except (ManifestError, StorageError, BadData) as error:
         seen.report(str(error))
     return seen
@@ -164,8 +164,8 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
     with open_read(where) as stream:
         for one in decode_shard(rules, stream, files.shard):
             record = one.record
-            canonical, values = encode(record, rules.encoding)
-            if canonical != one.payload or len(record.mfcc) != rules.window_bytes:
+            canonical, values = encode(record, rules.stored)
+            if canonical != one.payload or len(record.values) != rules.window_bytes:
                 raise DamagedRecord(f"record {len(records)} is not in the form it was")
             seen.add(record, one.payload)
             if rules.is_stream:
@@ -173,8 +173,8 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
             rows.append(
                 (one.offset, one.length, one.offset + HEADER_BYTES + values, record.label_id)
             )
-            records.append(record._replace(mfcc=b""))
-            held.append(record.mfcc)
+            records.append(record._replace(values=b""))
+            held.append(record.values)
             if len(held) == _WINDOWS:
                 seen.coefficients += coefficient_sums(held, rules.feature, where=where)
                 held.clear()

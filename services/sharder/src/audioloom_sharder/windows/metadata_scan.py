@@ -131,7 +131,7 @@ def _counts(found: Windows, copies: NDArray[np.int64], rules: Rules) -> dict[str
     columns = (found.rows, found.groups, found.split.tolist(), copies.tolist())
     for row, group, number, times in zip(*columns, strict=True):
         record = record_of(row, group, 0 if row.label else -1, b"", rules)
-        size = encoded_size(record, rules.window_bytes, rules.encoding) + OVERHEAD_BYTES
+        size = encoded_size(record, rules.window_bytes, rules.stored) + OVERHEAD_BYTES
         count = counts[number]
         count.records += times
         count.bytes += times * size

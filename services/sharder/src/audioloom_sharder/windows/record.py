@@ -38,9 +38,9 @@ def record_of(
         group=group,
         label=row.label or "",
         label_id=label_id,
-        mfcc=values,
         path=recording_name(row),
         target=row.target if rules.has_target and is_target(row.target) else None,
         valid_frames=row.valid_frames,
+        values=values,
         window=row.window,
     )
