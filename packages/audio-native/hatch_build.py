@@ -23,6 +23,8 @@ SINGLE, DOUBLE = (["-DREAL=" + real, "-DTABLES=tables_" + real] for real in ("fl
 KERNELS = {
     "neighbours": ("mel_powers.c", 4, SINGLE),
     "chosen": ("mel_powers.c", 8, DOUBLE),
+    "any_neighbours": ("any_geometry.c", 4, SINGLE),
+    "any_chosen": ("any_geometry.c", 8, DOUBLE),
     "delicate": ("cepstra.c", 4, []),
     "cepstra": ("cepstra.c", 4, []),
     "signal": ("samples.c", 4, []),

@@ -7,6 +7,10 @@
 #define KERNELS(level)                                                                             \
     void neighbours_##level(const float *, long, long, const struct filters *, float *);           \
     void chosen_##level(const float *, const long *, long, const struct filters *, float *);       \
+    void any_neighbours_##level(const float *, long, const struct geometry *,                      \
+                                const struct filters *, float *);                                  \
+    void any_chosen_##level(const float *, const long *, long, const struct geometry *,            \
+                            const struct filters *, float *);                                      \
     long delicate_##level(const float *, long, const struct tail *, float, float, long *);         \
     void cepstra_##level(const float *, long, const struct tail *, float, float *);                \
     void signal_##level(const int16_t *, const uint8_t *, const float *, long, int, int, float *); \
@@ -47,6 +51,20 @@ PUBLIC void audioloom_powers_again(int level, const float *samples, const long *
                                    long frames, const struct filters *filters, float *mel)
 {
     (level == 4 ? chosen_v4 : chosen_v3)(samples, numbers, frames, filters, mel);
+}
+
+PUBLIC void audioloom_any_powers(int level, const float *samples, long frames,
+                                 const struct geometry *shape, const struct filters *filters,
+                                 float *mel)
+{
+    (level == 4 ? any_neighbours_v4 : any_neighbours_v3)(samples, frames, shape, filters, mel);
+}
+
+PUBLIC void audioloom_any_powers_again(int level, const float *samples, const long *numbers,
+                                       long frames, const struct geometry *shape,
+                                       const struct filters *filters, float *mel)
+{
+    (level == 4 ? any_chosen_v4 : any_chosen_v3)(samples, numbers, frames, shape, filters, mel);
 }
 
 PUBLIC long audioloom_delicate(int level, const float *mel, long frames, const struct tail *tail,

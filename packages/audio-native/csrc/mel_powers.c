@@ -9,17 +9,9 @@
  * are given on the command line. No -ffast-math: it would reorder the sums, and flush the denormals
  * of the whole process that loads the library.
  */
-#include <string.h>
-
-#include "kernels.h"
+#include "lanes.h"
 #include "tables.h"
 
-typedef REAL lanes __attribute__((vector_size(LANES * sizeof(REAL))));
-typedef REAL loose_lanes __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL))));
-typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
-typedef float loose_floats __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
-
-#define INLINE static inline __attribute__((always_inline))
 #define WIDTH (SECOND + 1) /* of a row: not a power of two, for the cache's sake */
 #define ROOT_HALF ((REAL)0.70710678118654752440)
 
@@ -120,14 +112,6 @@ INLINE void transform_real(const REAL *samples, int row, int hop, int n2, struct
     keep(column, n2, 12, b - p, q - d);
 }
 
-INLINE void add_power(lanes re, lanes im, int bin, const struct filters *filters, lanes *bands)
-{
-    const lanes power = re * re + im * im;
-    lanes *band = bands + filters->falling[bin];
-    band[0] += power * (REAL)filters->falling_weight[bin];
-    band[1] += power * (REAL)filters->rising_weight[bin];
-}
-
 /* SECOND points of row number k1, which are bins k1 + FIRST * k2 of the frame: their powers to
  * their bands. Bins above N_FFT / 2 mirror those below, in another row or (0, FIRST / 2) the same. */
 INLINE void add_row(const struct points *row, int k1, const struct filters *filters, lanes *bands)
@@ -173,7 +157,7 @@ INLINE void add_row(const struct points *row, int k1, const struct filters *filt
 struct scratch {
     REAL samples[N_FFT * LANES] __attribute__((aligned(64)));
     struct points rows[ROWS][WIDTH];
-    lanes bands[MAX_BANDS + 2 + LANES]; /* band m in row m + 1; room for a last block to be read */
+    lanes bands[PLACES];
 };
 
 /* LANES frames to scratch->bands. Sample n of all of them begins in scratch->samples at
@@ -185,56 +169,6 @@ INLINE void transform(struct scratch *scratch, int row, int hop, const struct fi
     memset(scratch->bands, 0, sizeof scratch->bands);
     for (int k1 = 0; k1 < ROWS; k1++)
         add_row(scratch->rows[k1], k1, filters, scratch->bands);
-}
-
-/* Rows to columns, by exchanging blocks of 1, 2, 4, ... across the diagonal. Of two rows, size
- * apart, LOW are the lanes for the first and HIGH those for the second. */
-#define LOW(lane, size) ((lane) & (size) ? LANES + (lane) - (size) : (lane))
-#define HIGH(lane, size) ((lane) & (size) ? LANES + (lane) : (lane) + (size))
-#define LANES_4(F, n, size) F(n, size), F((n) + 1, size), F((n) + 2, size), F((n) + 3, size)
-#define LANES_8(F, n, size) LANES_4(F, n, size), LANES_4(F, (n) + 4, size)
-#define LANES_16(F, n, size) LANES_8(F, n, size), LANES_8(F, (n) + 8, size)
-#if LANES == 16
-#define EVERY_LANE(F, size) LANES_16(F, 0, size)
-#elif LANES == 8
-#define EVERY_LANE(F, size) LANES_8(F, 0, size)
-#else
-#define EVERY_LANE(F, size) LANES_4(F, 0, size)
-#endif
-#define EXCHANGE(rows, size)                                                                       \
-    for (int row = 0; row < LANES; row++)                                                          \
-        if (!(row & (size))) {                                                                     \
-            const floats a = (rows)[row], b = (rows)[row + (size)];                                \
-            (rows)[row] = __builtin_shufflevector(a, b, EVERY_LANE(LOW, size));                    \
-            (rows)[row + (size)] = __builtin_shufflevector(a, b, EVERY_LANE(HIGH, size));          \
-        }
-
-INLINE void transpose(floats *rows)
-{
-    EXCHANGE(rows, 1)
-    EXCHANGE(rows, 2)
-#if LANES > 4
-    EXCHANGE(rows, 4)
-#endif
-#if LANES > 8
-    EXCHANGE(rows, 8)
-#endif
-}
-
-INLINE void store_bands(const struct scratch *scratch, int bands, int used, float *const *targets)
-{
-    for (int band = 0; band < bands; band += LANES) {
-        floats rows[LANES];
-        for (int row = 0; row < LANES; row++)
-            rows[row] = __builtin_convertvector(scratch->bands[band + row + 1], floats);
-        transpose(rows);
-        const int many = bands - band;
-        for (int lane = 0; lane < used; lane++)
-            if (many >= LANES)
-                *(loose_floats *)(targets[lane] + band) = rows[lane];
-            else
-                memcpy(targets[lane] + band, &rows[lane], (size_t)many * sizeof(float));
-    }
 }
 
 #ifdef NEIGHBOURS
@@ -276,7 +210,7 @@ void NEIGHBOURS(const float *samples, long count, long frames, const struct filt
         for (int lane = 0; lane < LANES; lane++)
             targets[lane] = mel + (first + lane) * filters->bands;
         const int used = frames - first < LANES ? (int)(frames - first) : LANES;
-        store_bands(&scratch, filters->bands, used, targets);
+        store_bands(scratch.bands, filters->bands, used, targets);
     }
 }
 #endif
@@ -305,7 +239,7 @@ void CHOSEN(const float *samples, const long *numbers, long frames, const struct
                     = __builtin_convertvector(rows[row], lanes);
         }
         transform(&scratch, LANES, HOP * LANES, filters);
-        store_bands(&scratch, filters->bands, used, targets);
+        store_bands(scratch.bands, filters->bands, used, targets);
     }
 }
 #endif

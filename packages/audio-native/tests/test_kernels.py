@@ -3,7 +3,14 @@ from ctypes import ArgumentError
 
 import numpy as np
 import pytest
-from audioloom_audio_native import HOP_LENGTH, MOST_BANDS, N_FFT, NativeKernels, best_level
+from audioloom_audio_native import (
+    HOP_LENGTH,
+    MOST_BANDS,
+    N_FFT,
+    NativeKernels,
+    best_level,
+    supports,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -28,6 +35,23 @@ def _expected(samples: NDArray[np.float32], filters: NDArray[np.float32]) -> NDA
     return np.asarray(power @ filters.T.astype(np.float64))
 
 
+def _expected_of_any(
+    samples: NDArray[np.float32], filters: NDArray[np.float32], hop: int
+) -> NDArray[np.float64]:
+    n_fft = 2 * (filters.shape[1] - 1)
+    frames = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), n_fft)[::hop]
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n_fft) / n_fft)
+    power = np.abs(np.fft.rfft(frames * window, axis=1)) ** 2
+    return np.asarray(power @ filters.T.astype(np.float64))
+
+
+def _few_triangles(bins: int, bands: int) -> NDArray[np.float32]:
+    edges = np.linspace(-1, bins, bands + 2)
+    rising = (np.arange(bins) - edges[:-2, None]) / np.diff(edges)[:-1, None]
+    falling = (edges[2:, None] - np.arange(bins)) / np.diff(edges)[1:, None]
+    return np.maximum(0, np.minimum(rising, falling)).astype(np.float32)
+
+
 def _noise(seed: int, count: int) -> NDArray[np.float32]:
     return np.random.default_rng(seed).standard_normal(count).astype(np.float32)
 
@@ -47,6 +71,40 @@ def test_powers_are_those_of_numpy(number: int, count: int, bands: int, seed: in
 
     amplitude, mean = np.sqrt(expected), np.sqrt(expected.mean())
     np.testing.assert_allclose(amplitude, np.sqrt(mel), rtol=1e-6, atol=1e-6 * mean)
+
+
+@pytest.mark.parametrize("number", LEVELS)
+@given(
+    length=st.sampled_from([4, 6, 10, 20, 256, 400, 480, 512, 600, 1024, 2048, 2250, 4096, 8192]),
+    data=st.data(),
+)
+@settings(max_examples=40, deadline=None)
+def test_frames_of_any_length_and_hop(number: int, length: int, data: st.DataObject) -> None:
+    """In single precision all frames, in double precision the chosen ones."""
+    hop, seed = data.draw(st.integers(1, length)), data.draw(st.integers(0, 1000))
+    samples = _noise(seed, length + data.draw(st.integers(0, 40)) * hop)
+    filters = _few_triangles(length // 2 + 1, data.draw(st.integers(1, min(256, length // 2))))
+    expected = _expected_of_any(samples, filters, hop)
+    native = NativeKernels(filters, 1, hop, level=number)
+    mel = np.full(expected.shape, np.nan, np.float32)
+    native.powers(samples, mel)
+    amplitude, mean = np.sqrt(expected), np.sqrt(expected.mean())
+    np.testing.assert_allclose(amplitude, np.sqrt(mel), rtol=1e-6, atol=2e-6 * mean)
+    chosen = data.draw(st.lists(st.integers(0, len(mel) - 1), unique=True, min_size=1))
+    before = mel.copy()
+    native.powers_again(samples, np.array(chosen, np.intp), mel)
+    np.testing.assert_allclose(expected[chosen], mel[chosen], rtol=1e-5, atol=1e-12 * mean**2)
+    others = np.setdiff1d(np.arange(len(mel)), chosen)
+    assert before[others].tobytes() == mel[others].tobytes()
+
+
+@pytest.mark.parametrize("length", [2, 14, 1022, 8194, 16384])
+def test_lengths_that_there_are_no_kernels_for(length: int) -> None:
+    """Too short, too long, or of another prime factor; nor for any odd length."""
+    assert not supports(length)
+    assert not supports(length + 1)
+    with pytest.raises(ValueError, match="that are supported"):
+        NativeKernels(np.ones((1, length // 2 + 1), np.float32), 1, 1)
 
 
 @pytest.mark.parametrize("number", LEVELS)
@@ -218,10 +276,10 @@ def test_rows_that_are_not_there_are_refused(number: int) -> None:
         native.powers_again(np.zeros(4096, np.float32), np.array([1, number]), mel)
 
 
-@pytest.mark.parametrize("n_mfcc", [0, 10])
+@pytest.mark.parametrize("n_mfcc", [-1, 10])
 def test_more_coefficients_than_bands_are_refused(n_mfcc: int) -> None:
     """They would be read from behind the transform."""
-    with pytest.raises(ValueError, match=f"1 to 9.*{n_mfcc}"):
+    with pytest.raises(ValueError, match=f"0 to 9.*{n_mfcc}"):
         NativeKernels(_triangles(9), n_mfcc)
 
 

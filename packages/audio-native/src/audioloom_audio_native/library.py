@@ -23,6 +23,8 @@ def library() -> ctypes.CDLL:
         ("level", number, []),
         ("powers", None, [number, _FLOATS, size, size, array, _MEL_OUT]),
         ("powers_again", None, [number, _FLOATS, _NUMBERS, size, array, _MEL_OUT]),
+        ("any_powers", None, [number, _FLOATS, size, array, array, _MEL_OUT]),
+        ("any_powers_again", None, [number, _FLOATS, _NUMBERS, size, array, array, _MEL_OUT]),
         ("delicate", size, [number, _MEL, size, array, power, power, _NUMBERS]),
         ("cepstra", None, [number, _MEL, size, array, power, _MEL]),
         ("signal", None, [number, array, array, array, size, number, number, _FLOATS]),
