@@ -9,11 +9,10 @@ import pytest
 _SCRIPT = """
 import re, sys
 from pathlib import Path
-from audioloom_audio import DigestingReader, MfccSettings
-from audioloom_audio import extract
+from audioloom_audio import DigestingReader, ExtractionSettings, extract
 with open(sys.argv[1], "rb") as file:
     reader = DigestingReader(file)
-    extraction = extract(reader, MfccSettings(windows="all", channels="split"))
+    extraction = extract(reader, ExtractionSettings(windows="all", channels="split"))
     count = sum(1 for _ in extraction)
     assert reader.finish()
     assert extraction.summary.complete

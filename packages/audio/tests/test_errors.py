@@ -16,6 +16,7 @@ def test_the_kinds_are_these_and_stay_so() -> None:
         "non_finite",
         "not_audio",
         "out_of_range",
+        "function_failed",
         "unsupported_codec",
     }
 

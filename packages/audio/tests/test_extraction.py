@@ -6,7 +6,8 @@ import librosa
 import numpy as np
 import pytest
 from audio_opening import probe, refused
-from audioloom_audio import MfccSettings, RefusedRecording, Summary, Window, extract
+from audio_settings import settings_of
+from audioloom_audio import RefusedRecording, Summary, Window, extract
 from audioloom_audio.decoding import pcm, sndfile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ SMALL: dict[str, Any] = {
 
 def _run(content: bytes, **changes: object) -> tuple[list[Window], Summary]:
     options: dict[str, Any] = {"windows": "all"} | changes
-    extraction = extract(io.BytesIO(content), MfccSettings(**options), name="a/b.wav")
+    extraction = extract(io.BytesIO(content), settings_of(**options), name="a/b.wav")
     return list(extraction), extraction.summary
 
 
@@ -94,7 +95,7 @@ def test_the_bits_do_not_depend_on_blocks_or_on_short_reads(
 
     samples = data.draw(st.integers(1, 30_000))
     content = encode(voice(rate, samples, channels), rate, "WAV", coding)
-    wanted = MfccSettings(**SMALL, channels=data.draw(st.sampled_from(["mix", "split", "left"])))
+    wanted = settings_of(**SMALL, channels=data.draw(st.sampled_from(["mix", "split", "left"])))
     expected = list(extract(io.BytesIO(content), wanted))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pcm, "_BLOCK_SAMPLES", data.draw(st.integers(1000, 50_000)))
@@ -181,7 +182,7 @@ def test_first_is_the_first_of_all(make_wave: Make, voice: Voice) -> None:
 def test_samples_are_decoded_as_windows_are_asked_for(make_wave: Make, voice: Voice) -> None:
     """Lazily: the caller writes one away before the next is read."""
     source = _Counting(make_wave(_pcm(voice(8000, 600_000))))
-    extraction = extract(source, MfccSettings(windows="all"))
+    extraction = extract(source, settings_of(windows="all"))
     header_only = source.total
 
     next(extraction)
@@ -197,7 +198,7 @@ def test_leaving_early_ends_the_windows_and_keeps_the_source_open(
 ) -> None:
     """The source is the caller's."""
     source = io.BytesIO(encode(voice(8000, 300_000), 8000, "WAV", coding))
-    with extract(source, MfccSettings(windows="all")) as extraction:
+    with extract(source, settings_of(windows="all")) as extraction:
         next(extraction)
 
     assert [] == list(extraction)
@@ -209,7 +210,7 @@ def test_a_refusal_may_come_after_windows(encode: Make, voice: Voice) -> None:
     signal = voice(8000, 200_000)
     signal[100_000] = np.nan
     extraction = extract(
-        io.BytesIO(encode(signal, 8000, "WAV", "FLOAT")), MfccSettings(windows="all"), name="x"
+        io.BytesIO(encode(signal, 8000, "WAV", "FLOAT")), settings_of(windows="all"), name="x"
     )
     assert 0 == next(extraction).window
 
@@ -270,7 +271,7 @@ def test_a_flac_from_a_pipe_does_not_say_how_long_it_is(encode: Make, voice: Voi
     assert ("wrong_container",) == summary.flags
     assert 20_000 == summary.frames_read
 
-    with extract(io.BytesIO(content), MfccSettings(window_seconds=1.0), name="x.flac") as windows:
+    with extract(io.BytesIO(content), settings_of(window_seconds=1.0), name="x.flac") as windows:
         list(windows)
 
     assert ("length_unknown",) == windows.summary.flags

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from audioloom_audio import BadSettings, MfccSettings, RawFormat
+from audio_settings import settings_of
+from audioloom_audio import BadSettings, RawFormat
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,10 @@ from audioloom_audio import BadSettings, MfccSettings, RawFormat
         ("hop_length", 2049),
         ("n_mels", 0),
         ("n_mels", 1025),
+        ("fmin", -1.0),
+        ("fmin", 8001.0),
+        ("fmax", 8001.0),
+        ("fmax", 0.0),
         ("n_mfcc", 0),
         ("n_mfcc", 129),
         ("top_db", 0.0),
@@ -33,23 +38,23 @@ def test_a_setting_outside_its_range_is_refused_by_name(field: str, value: objec
     given: dict[str, Any] = {field: value}
 
     with pytest.raises(BadSettings, match=f"^{field}: expected .*, found {value!r}$"):
-        MfccSettings(**given)
+        settings_of(**given)
 
 
 def test_the_defaults_make_the_shape_that_everything_downstream_knows() -> None:
     """40 coefficients, 313 frames, 10 seconds."""
-    settings = MfccSettings()
+    settings = settings_of()
 
     assert (40, 313) == settings.shape
-    assert 160000 == settings.window_samples
+    assert 160000 == settings.window.samples
     assert 160000 == settings.hop_samples
 
 
 def test_a_window_is_a_whole_number_of_samples() -> None:
     """Where windows begin is counted in samples, so that it cannot drift."""
-    settings = MfccSettings(sample_rate=8000, window_seconds=0.3333)
+    settings = settings_of(sample_rate=8000, window_seconds=0.3333)
 
-    assert 2666 == settings.window_samples
+    assert 2666 == settings.window.samples
     assert 2666 == settings.hop_samples
     assert (40, 6) == settings.shape
 

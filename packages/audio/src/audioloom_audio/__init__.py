@@ -1,34 +1,47 @@
-"""Extract MFCC windows from recordings, as a stream in constant memory.
+"""Extract windows of features from recordings, as a stream in constant memory.
 
-`extract` yields the windows (`Window`) of a recording by `MfccSettings`, and `DigestingReader`
-computes the checksum of the file during decoding. Every refusal is a `RefusedRecording` with a
+`extract` yields the windows (`Window`) of a recording by `ExtractionSettings`, with the feature
+`Mfcc`, `LogMel`, `Waveform` or `Function`. `DigestingReader` computes the checksum of the file
+during decoding. Every refusal is a `RefusedRecording` with a
 stable ``kind``.
 """
 
+from audioloom_audio.decoding.raw_format import RawFormat
 from audioloom_audio.decoding.source import DigestingReader, Source
 from audioloom_audio.errors import AudioError, BadSettings, Kind, MissingDecoder, RefusedRecording
 from audioloom_audio.extraction import Extraction, extract
-from audioloom_audio.features.engines import resolve_engine
+from audioloom_audio.features.feature import Engine, Feature
 from audioloom_audio.features.filters import mel_filters
-from audioloom_audio.features.windows import Window
+from audioloom_audio.features.function import Function
+from audioloom_audio.features.log_mel import LogMel
+from audioloom_audio.features.mfcc import Mfcc
+from audioloom_audio.features.waveform import Waveform
 from audioloom_audio.recording import Flag, Recording, Summary
-from audioloom_audio.settings import MfccSettings, RawFormat
+from audioloom_audio.settings import ExtractionSettings, check_engine, resolve_engine
+from audioloom_audio.windows import Window
 
 __all__ = [
     "AudioError",
     "BadSettings",
     "DigestingReader",
+    "Engine",
     "Extraction",
+    "ExtractionSettings",
+    "Feature",
     "Flag",
+    "Function",
     "Kind",
-    "MfccSettings",
+    "LogMel",
+    "Mfcc",
     "MissingDecoder",
     "RawFormat",
     "Recording",
     "RefusedRecording",
     "Source",
     "Summary",
+    "Waveform",
     "Window",
+    "check_engine",
     "extract",
     "mel_filters",
     "resolve_engine",

@@ -1,4 +1,4 @@
-"""The errors between a recording and its MFCC windows.
+"""The errors between a recording and its windows of features.
 
 An error of the storage under the recording (connection lost, permission denied) passes through
 unchanged, because a retry may help.
@@ -16,6 +16,7 @@ Kind = Literal[
     "damaged",  # the decoder failed after the header
     "non_finite",  # NaN or infinite samples: float recordings only
     "out_of_range",  # finite samples so far beyond full scale that their power overflows float32
+    "function_failed",  # the user's function raised an error, or returned no feature
 ]
 """Why a recording is refused. The kinds are stable: ledgers and dashboards may count by them."""
 
@@ -30,6 +31,20 @@ class BadSettings(AudioError, ValueError):
 
 class MissingDecoder(AudioError, ImportError):
     """A library or one of its formats is missing on this machine; the recording may be fine."""
+
+
+class FunctionFailed(AudioError, ValueError):
+    """A function of the user did not return the feature of a window.
+
+    Args:
+        expected: The result that a function should have.
+        found: What happened instead.
+    """
+
+    def __init__(self, expected: str, found: str) -> None:
+        super().__init__(f"expected {expected}, found {found}")
+        self.expected = expected
+        self.found = found
 
 
 class RefusedRecording(AudioError, ValueError):
@@ -52,3 +67,9 @@ class RefusedRecording(AudioError, ValueError):
     def __str__(self) -> str:
         """Format one line: where, what was expected, what was found."""
         return f"{self.name or 'recording'}: expected {self.expected}, found {self.found}"
+
+
+def require(holds: bool, field: str, expected: str, found: object) -> None:  # noqa: FBT001
+    """Raise `BadSettings` by the name of a setting, unless the condition *holds*."""
+    if not holds:
+        raise BadSettings(f"{field}: expected {expected}, found {found!r}")

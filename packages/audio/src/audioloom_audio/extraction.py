@@ -1,4 +1,4 @@
-"""Extract the MFCC windows of a recording: decode, resample, cut, compute; one block at a time.
+"""Extract the windows of a recording: decode, resample, cut, compute; one block at a time.
 
 Memory holds a block of samples, the resampler's filter and one window for each signal, so a
 recording of two hours needs as much memory as a recording of ten seconds.
@@ -10,14 +10,15 @@ from typing import Self
 
 import numpy as np
 
+from audioloom_audio import signals
 from audioloom_audio.decoding.decoder import open_decoder
 from audioloom_audio.decoding.source import Source
 from audioloom_audio.errors import RefusedRecording
-from audioloom_audio.features.engines import samples_for
-from audioloom_audio.features.windows import Window, Windower
+from audioloom_audio.features.engines import native
 from audioloom_audio.recording import Recording, Summary
-from audioloom_audio.settings import MfccSettings
-from audioloom_audio.signals import Signals, signal_numbers
+from audioloom_audio.settings import ExtractionSettings, resolve_engine
+from audioloom_audio.signals import Samples, Signals, signal_numbers
+from audioloom_audio.windows import Window, Windower
 
 
 class Extraction(Iterator[Window]):
@@ -26,7 +27,7 @@ class Extraction(Iterator[Window]):
     As a context manager it frees the decoder on exit, even before the last window.
     """
 
-    def __init__(self, source: Source, settings: MfccSettings, name: str) -> None:
+    def __init__(self, source: Source, settings: ExtractionSettings, name: str) -> None:
         self._name = name
         self._settings = settings
         self._decoder = open_decoder(source, name, settings.raw)
@@ -39,7 +40,7 @@ class Extraction(Iterator[Window]):
         except BaseException:
             self._decoder.close()
             raise
-        self._samples = samples_for(settings, self._decoder.recording.channels)
+        self._samples = _samples_for(settings, self._decoder.recording.channels)
         self._frames_read = 0
         self._windows = 0
         self._audible = 0
@@ -132,7 +133,9 @@ class Extraction(Iterator[Window]):
             self._peak = max(self._peak, peak)
 
 
-def extract(source: Source, settings: MfccSettings | None = None, *, name: str = "") -> Extraction:
+def extract(
+    source: Source, settings: ExtractionSettings | None = None, *, name: str = ""
+) -> Extraction:
     """Open the recording in *source* and iterate over its windows.
 
     The header is read at once, samples when a window is requested. Windows come in the order
@@ -147,7 +150,19 @@ def extract(source: Source, settings: MfccSettings | None = None, *, name: str =
         RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; raised here or during the
             iteration. Errors of *source* pass through.
     """
-    return Extraction(source, settings or MfccSettings(), name)
+    return Extraction(source, settings or ExtractionSettings(), name)
+
+
+def _samples_for(settings: ExtractionSettings, channels: int) -> Samples:
+    """The `Samples` for recordings with that many channels.
+
+    It is compiled if the engine is compiled, except for the mean of more than two channels.
+    """
+    mixes_many = settings.channels == "mix" and channels > 2  # noqa: PLR2004
+    if resolve_engine(settings) != "native" or mixes_many:
+        return signals
+    compiled: Samples = native()
+    return compiled
 
 
 def _interleave(streams: Iterable[Iterator[Window]]) -> Iterator[Window]:

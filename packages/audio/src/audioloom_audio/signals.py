@@ -5,14 +5,13 @@ Choosing and converting are exact.
 
 import math
 from collections.abc import Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 import soxr
 from numpy.typing import NDArray
 
 from audioloom_audio.errors import RefusedRecording
-from audioloom_audio.settings import Channels
 
 MIX: Final = -1
 MAX_CHANNELS: Final = 64
@@ -25,6 +24,7 @@ _HALVES: Final = np.full(2, 1 / 65536, np.float32)
 _PIECE_UP, _PIECE_DOWN = 4096, 32768
 
 Signals = tuple[NDArray[np.float32], ...]
+Channels = Literal["mix", "split", "left", "right"]
 
 
 def signal_numbers(wanted: Channels, channels: int, name: str) -> tuple[int, ...]:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import soundfile
 from audio_opening import probe, refused
-from audioloom_audio import MfccSettings, RawFormat, extract
+from audio_settings import settings_of
+from audioloom_audio import RawFormat, extract
 from numpy.typing import NDArray
 
 Make = Callable[..., bytes]
@@ -14,7 +15,7 @@ Voice = Callable[..., NDArray[np.float32]]
 
 
 def _values(content: bytes, name: str, **options: Any) -> list[bytes]:
-    windows = extract(io.BytesIO(content), MfccSettings(windows="all", **options), name=name)
+    windows = extract(io.BytesIO(content), settings_of(windows="all", **options), name=name)
     return [window.values.tobytes() for window in windows]
 
 
@@ -51,7 +52,7 @@ def test_gsm_without_a_header_is_decoded(voice: Voice) -> None:
         io.BytesIO(content), format="RAW", subtype="GSM610", samplerate=8000, channels=1
     )
 
-    extraction = extract(io.BytesIO(content), MfccSettings(raw=RawFormat("gsm")), name="a.gsm")
+    extraction = extract(io.BytesIO(content), settings_of(raw=RawFormat("gsm")), name="a.gsm")
 
     assert 1 == len(list(extraction))
     assert len(decoded) == extraction.summary.frames_read

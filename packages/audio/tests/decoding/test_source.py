@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from audioloom_audio import DigestingReader, MfccSettings, RefusedRecording, extract
+from audio_settings import settings_of
+from audioloom_audio import DigestingReader, RefusedRecording, extract
 from audioloom_audio.decoding.source import read_fully
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,7 +103,7 @@ def test_a_plain_wave_is_read_once(
     source = _Counting(content)
     reader = DigestingReader(source)
 
-    windows = list(extract(reader, MfccSettings(windows="all")))
+    windows = list(extract(reader, settings_of(windows="all")))
 
     assert 2 == len(windows)
     assert _digest(content) == reader.finish()

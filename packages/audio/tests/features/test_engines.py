@@ -6,8 +6,9 @@ from typing import Any
 
 import audioloom_audio_native
 import pytest
-from audioloom_audio import BadSettings, MfccSettings, MissingDecoder, extract, resolve_engine
-from audioloom_audio.features.engines import engine_for
+from audio_settings import settings_of
+from audioloom_audio import BadSettings, MissingDecoder, extract, resolve_engine
+from audioloom_audio.settings import transform_for
 
 
 @pytest.fixture
@@ -31,31 +32,31 @@ def test_auto_is_the_compiled_engine_where_it_works(monkeypatch: pytest.MonkeyPa
     """Installed, a processor that can, and the numbers it is made for."""
     _processor(monkeypatch, supported=True)
 
-    assert "native" == resolve_engine(MfccSettings()).engine
+    assert "native" == resolve_engine(settings_of())
 
 
 def test_auto_is_numpy_where_the_compiled_engine_is_not_installed(absent: None) -> None:
     """audioloom-audio is complete without it."""
-    assert "numpy" == resolve_engine(MfccSettings()).engine
+    assert "numpy" == resolve_engine(settings_of())
 
 
 def test_auto_is_numpy_on_a_processor_without_avx2(monkeypatch: pytest.MonkeyPatch) -> None:
     """An old node must not end in an illegal instruction."""
     _processor(monkeypatch, supported=False)
 
-    assert "numpy" == resolve_engine(MfccSettings()).engine
+    assert "numpy" == resolve_engine(settings_of())
 
 
-@pytest.mark.parametrize("changes", [{"n_fft": 1024}, {"hop_length": 160}, {"n_mels": 300}])
+@pytest.mark.parametrize("changes", [{"n_fft": 1022}, {"n_fft": 16384}, {"n_mels": 300}])
 def test_auto_is_numpy_for_other_numbers(changes: dict[str, int]) -> None:
     """The kernels are made for librosa's defaults."""
-    assert "numpy" == resolve_engine(MfccSettings(**changes)).engine  # type: ignore[arg-type]
+    assert "numpy" == resolve_engine(settings_of(**changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("engine", ["numpy", "native", "librosa"])
 def test_what_was_asked_for_is_left_alone(engine: Any) -> None:
     """Only auto is for us to decide."""
-    assert engine == resolve_engine(MfccSettings(engine=engine)).engine
+    assert engine == resolve_engine(settings_of(engine=engine))
 
 
 def test_a_compiled_engine_that_is_not_there_is_told(
@@ -63,9 +64,7 @@ def test_a_compiled_engine_that_is_not_there_is_told(
 ) -> None:
     """Before the first window, with what to install."""
     with pytest.raises(MissingDecoder, match=r"audioloom-audio\[native\]"):
-        extract(
-            io.BytesIO(make_wave(bytes(800))), MfccSettings(engine="native", window_seconds=0.5)
-        )
+        extract(io.BytesIO(make_wave(bytes(800))), settings_of(engine="native", window_seconds=0.5))
 
 
 def test_a_processor_that_cannot_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,20 +72,20 @@ def test_a_processor_that_cannot_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     _processor(monkeypatch, supported=False)
 
     with pytest.raises(MissingDecoder, match="x86-64-v3"):
-        engine_for(MfccSettings(engine="native", window_seconds=0.7))
+        transform_for(settings_of(engine="native", window_seconds=0.7))
 
 
 def test_numbers_that_the_compiled_engine_is_not_made_for_are_told() -> None:
     """Asked for by name, it is not replaced silently."""
-    with pytest.raises(BadSettings, match="n_fft=1024"):
-        engine_for(MfccSettings(engine="native", n_fft=1024))
+    with pytest.raises(BadSettings, match="n_fft=1022"):
+        transform_for(settings_of(engine="native", n_fft=1022))
 
 
 def test_each_thread_has_an_engine_of_its_own_and_keeps_it() -> None:
     """Scratch memory is reused from one recording to the next, but never shared."""
-    wanted = MfccSettings(window_seconds=2.0)
-    engines = [engine_for(wanted), engine_for(MfccSettings(window_seconds=2.0))]
-    thread = threading.Thread(target=lambda: engines.append(engine_for(wanted)))
+    wanted = settings_of(window_seconds=2.0)
+    engines = [transform_for(wanted), transform_for(settings_of(window_seconds=2.0))]
+    thread = threading.Thread(target=lambda: engines.append(transform_for(wanted)))
     thread.start()
     thread.join()
 

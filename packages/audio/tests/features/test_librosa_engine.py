@@ -5,7 +5,8 @@ from collections.abc import Callable
 import librosa
 import numpy as np
 import pytest
-from audioloom_audio import MfccSettings, MissingDecoder, extract
+from audio_settings import settings_of
+from audioloom_audio import MissingDecoder, extract
 from numpy.typing import NDArray
 
 
@@ -20,7 +21,7 @@ def test_values_are_those_of_librosa_bit_for_bit(
         librosa.feature.mfcc(y=np.pad(samples[160_000:], (0, 120_000)), sr=16000, n_mfcc=40),
     ]
 
-    settings = MfccSettings(windows="all", normalise="none", engine="librosa")
+    settings = settings_of(windows="all", normalise="none", engine="librosa")
     actual = [window.values for window in extract(io.BytesIO(content), settings)]
 
     assert [values.tobytes() for values in expected] == [values.tobytes() for values in actual]
@@ -34,5 +35,5 @@ def test_without_librosa_the_message_says_what_to_install(
 
     with pytest.raises(MissingDecoder, match=r"pip install 'audioloom-audio\[librosa\]'"):
         extract(
-            io.BytesIO(make_wave(bytes(100))), MfccSettings(engine="librosa", window_seconds=0.4)
+            io.BytesIO(make_wave(bytes(100))), settings_of(engine="librosa", window_seconds=0.4)
         )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from audio_settings import settings_of
 from audioloom_audio import (
     Kind,
-    MfccSettings,
     RawFormat,
     Recording,
     RefusedRecording,
@@ -19,7 +19,7 @@ from audioloom_audio import (
 
 def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Recording:
     """The facts of the header; nothing is decoded."""
-    with extract(source, MfccSettings(raw=raw), name=name) as opened:
+    with extract(source, settings_of(raw=raw), name=name) as opened:
         return opened.recording
 
 

@@ -1,1 +1,1 @@
-"""Recordings to windows of MFCC features, as a stage. `cli` lists the commands."""
+"""Recordings to windows of features, as a stage. `cli` lists the commands."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = StageApp(
     "featurizer",
-    help="Extract MFCC features of recordings, as Parquet files.",
+    help="Extract features of recordings, as Parquet files.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_featurizer.settings",
 )

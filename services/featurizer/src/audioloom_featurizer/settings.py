@@ -4,9 +4,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
 from audioloom_spark.settings import SparkSettings
+from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Secret, Settings
 from audioloom_stage.units import Duration, Size
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 __all__ = [
     "DEFAULT_BUDGET",
@@ -26,6 +27,7 @@ DEFAULT_BUDGET = "1%"
 RETRY_BUDGET = "100%"
 
 _NAME = "Name of the run. Default: a digest of recipe and inputs."
+_FUNCTION = "Function that made the features, if one did: file.py:name."
 
 
 class ScanSettings(RootSettings, SparkSettings):
@@ -79,11 +81,59 @@ class ScanSettings(RootSettings, SparkSettings):
     jdbc_password_file: str | None = Field(None, description="File that holds the password.")
 
 
-class PlanSettings(Settings):
+class FeatureSettings(Settings):
+    """The feature of a run, with its settings."""
+
+    groups: ClassVar = {
+        "Feature": (
+            "feature feature_arg preset sample_rate n_fft hop_length n_mels n_mfcc fmin fmax top_db"
+            " level normalise dtype engine"
+        ),
+    }
+
+    feature: str = Field(
+        "mfcc",
+        description="Feature: mfcc, log-mel, waveform, module:function or file.py:function.",
+    )
+    feature_arg: Annotated[dict[str, Value], AfterValidator(check_no_secret)] = Field(
+        {}, description="Argument of the function, such as n_chroma=24."
+    )
+    preset: Literal["speech-8k", "speech-16k", "music-44k"] | None = Field(
+        None, description="Settings for a kind of recordings; other flags change single ones."
+    )
+    sample_rate: int | None = Field(
+        None, ge=1000, le=768000, description="Resample to this rate, in Hz. Default: 16000."
+    )
+    n_fft: int | None = Field(None, ge=2, description="Samples per frame. Default: 2048.")
+    hop_length: int | None = Field(
+        None, ge=1, description="Samples from a frame to the next. Default: 512."
+    )
+    n_mels: int | None = Field(None, ge=1, description="Mel bands. Default: 128.")
+    n_mfcc: int | None = Field(None, ge=1, description="Coefficients of an MFCC. Default: 40.")
+    fmin: float | None = Field(None, ge=0, description="Lowest frequency of the bands. Default: 0.")
+    fmax: float | None = Field(
+        None, gt=0, description="Highest frequency of the bands. Default: half the sample rate."
+    )
+    top_db: float | None = Field(
+        None, ge=1, le=1000, description="Range below the loudest band, in dB. Default: 80."
+    )
+    level: Literal["window", "recording"] | None = Field(
+        None, description="Whose loudest band that is: the window's or the recording's."
+    )
+    normalise: Literal["window", "none"] = Field(
+        "window", description="Give each window mean 0 and deviation 1, or leave its values."
+    )
+    dtype: Literal["float32", "float16"] = Field("float32", description="Type of the values.")
+    engine: Literal["auto", "numpy", "native", "librosa"] = Field(
+        "auto", description="Implementation; auto is native where that works, otherwise numpy."
+    )
+
+
+class PlanSettings(FeatureSettings):
     """Settings of `plan`: all that decides what a run makes."""
 
     groups: ClassVar = {
-        "Windows and features": "windows window_seconds hop_seconds channels level dtype engine",
+        "Windows": "windows window_seconds hop_seconds channels",
         "Audio without a header": "raw_format raw_rate raw_channels",
         "Units of work": "unit_bytes unit_recordings",
     }
@@ -109,13 +159,6 @@ class PlanSettings(Settings):
     )
     channels: Literal["mix", "split", "left", "right"] = Field(
         "mix", description="Average the channels, split them, or take one."
-    )
-    level: Literal["window", "recording"] = Field(
-        "window", description="Reference of the 80 dB range: the window or the recording."
-    )
-    dtype: Literal["float32", "float16"] = Field("float32", description="Type of the values.")
-    engine: Literal["auto", "numpy", "native", "librosa"] = Field(
-        "auto", description="MFCC implementation; auto is native where installed, otherwise numpy."
     )
     raw_format: Literal["alaw", "mulaw", "gsm"] | None = Field(
         None, description="Coding of files without a header. Default: refuse them."
@@ -163,6 +206,7 @@ class RetrySettings(DecodingSettings):
         description="Features manifest that refused recordings, or its folder."
     )
     name: RunName | None = Field(None, description=_NAME)
+    feature: str | None = Field(None, description=_FUNCTION)
     also: tuple[str, ...] = Field(
         (), description="Retry this class of refusals too, such as no_permission."
     )
@@ -181,6 +225,7 @@ class VerifySettings(Settings):
         None, description="Recompute some recordings with librosa and compare the values."
     )
     sample: int = Field(100, ge=1, le=1_000_000, description="Number of recordings to recompute.")
+    feature: str | None = Field(None, description=_FUNCTION)
 
 
 class InspectSettings(Settings):

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_audio import DigestingReader, MfccSettings, extract
+from audioloom_audio import DigestingReader, ExtractionSettings, extract
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction.recording import Extracted, Refused, extract_recording
 from audioloom_storage import Location, Unavailable, locate, open_read
 from featurizer_work import header_only, with_nan, write_wav
 
-SETTINGS = MfccSettings(window_seconds=1.0, windows="all")
+SETTINGS = ExtractionSettings(window_seconds=1.0, windows="all")
 
 
 def row_of(path: Path, **other: Any) -> dict[str, Any]:
@@ -31,7 +31,9 @@ def row_of(path: Path, **other: Any) -> dict[str, Any]:
     }
 
 
-def outcome_of(path: Path, settings: MfccSettings = SETTINGS, **other: Any) -> Extracted | Refused:
+def outcome_of(
+    path: Path, settings: ExtractionSettings = SETTINGS, **other: Any
+) -> Extracted | Refused:
     row = row_of(path, **other)
     with extract_recording(locate(path.parent), row, settings) as outcome:
         if isinstance(outcome, Extracted):
@@ -99,7 +101,7 @@ def test_a_late_refusal_leaves_no_windows(tmp_path: Path) -> None:
 def test_windows_are_those_of_the_extraction(tmp_path: Path, dtype: Any) -> None:
     """Values, numbers and checksum are what the file gives, through scratch and back."""
     path = write_wav(tmp_path / "x.wav", 2.5)
-    settings = MfccSettings(window_seconds=1.0, windows="all", dtype=dtype)
+    settings = ExtractionSettings(window_seconds=1.0, windows="all", dtype=dtype)
     row = row_of(path)
     with path.open("rb") as file:
         expected = list(extract(file, settings))
@@ -119,7 +121,7 @@ def test_windows_are_those_of_the_extraction(tmp_path: Path, dtype: Any) -> None
 def test_the_checksum_is_of_the_whole_file(tmp_path: Path) -> None:
     """Although only the first window is decoded."""
     path = write_wav(tmp_path / "x.wav", 30)
-    outcome = outcome_of(path, MfccSettings(window_seconds=1.0, windows="first"))
+    outcome = outcome_of(path, ExtractionSettings(window_seconds=1.0, windows="first"))
     assert isinstance(outcome, Extracted)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == outcome.rows[0]["recording_sha256"]
     assert 30.0 == outcome.seconds

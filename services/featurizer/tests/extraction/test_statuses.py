@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from audioloom_audio import Flag, Kind, MfccSettings, RawFormat
+from audioloom_audio import ExtractionSettings, Flag, Kind, RawFormat
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction.recording import Extracted, extract_recording
 from audioloom_featurizer.sandbox.outcome import Cause
@@ -131,7 +131,7 @@ def outcome_of(path: Path, **settings: Any) -> Any:
         "path": path.name, "member": None, "size": found.st_size, "modified_ns": found.st_mtime_ns,
         "label": None, "target": None, "group": None,
     }  # fmt: skip
-    wanted = MfccSettings(**{"window_seconds": 0.5, "windows": "all", **settings})
+    wanted = ExtractionSettings(**{"window_seconds": 0.5, "windows": "all", **settings})
     with extract_recording(locate(path.parent), row, wanted) as outcome:
         if isinstance(outcome, Extracted):
             for value in outcome.values():

@@ -3,11 +3,10 @@
 from typing import Annotated, Any, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RunName
+from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Duration, Size
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-
-from audioloom_trainer.models.arguments import Value, check_no_secret
 
 __all__ = [
     "EvaluateSettings",

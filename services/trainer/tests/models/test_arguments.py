@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from audioloom_stage import redaction
+from audioloom_stage.arguments import check_no_secret, with_secrets
 from audioloom_stage.errors import BadConfiguration
 from audioloom_stage.redaction import redact
-from audioloom_trainer.models.arguments import check_no_secret, with_secrets
 from audioloom_trainer.settings import RunSettings
 from pydantic import ValidationError
 

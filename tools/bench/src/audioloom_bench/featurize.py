@@ -19,7 +19,7 @@ from typing import Any
 import librosa
 import numpy as np
 import soxr
-from audioloom_audio import MfccSettings, extract, mel_filters
+from audioloom_audio import ExtractionSettings, extract, mel_filters
 from audioloom_audio.decoding.pcm import codec_of, ulaw_table
 from audioloom_audio.decoding.riff import read_header
 from audioloom_audio_native import N_FFT, NativeKernels, signal
@@ -76,8 +76,8 @@ def ours(engine: Any, path: Path) -> NDArray[Any]:
 
 
 @cache
-def _settings(engine: Any) -> MfccSettings:
-    return MfccSettings(engine=engine)
+def _settings(engine: Any) -> ExtractionSettings:
+    return ExtractionSettings(engine=engine)
 
 
 def floor(path: Path) -> NDArray[Any]:

@@ -99,9 +99,9 @@ def floor(source: Path, out: Path, cores: int) -> float:
 
 
 def _extract(paths: list[Path]) -> int:
-    from audioloom_audio import MfccSettings, RefusedRecording, extract  # noqa: PLC0415
+    from audioloom_audio import ExtractionSettings, RefusedRecording, extract  # noqa: PLC0415
 
-    settings, windows = MfccSettings(), 0
+    settings, windows = ExtractionSettings(), 0
     for path in paths:
         try:
             with path.open("rb") as file, extract(file, settings) as extraction:

@@ -18,10 +18,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from audioloom_audio.decoding.raw_format import RawFormat
 from audioloom_audio.decoding.riff import FLOAT, PCM, WaveHeader
 from audioloom_audio.decoding.source import Source, read_fully
 from audioloom_audio.errors import MissingDecoder, RefusedRecording
-from audioloom_audio.settings import RawFormat
 from audioloom_audio.signals import Signals, take_signals
 
 _BLOCK_SAMPLES: Final = 1 << 14  # over all channels; a decoding error loses a whole block

@@ -1,1 +1,1 @@
-"""Convert signals to windows of coefficients: windows, engines, filters."""
+"""One module a feature, and the engines and tables that compute mel spectra."""

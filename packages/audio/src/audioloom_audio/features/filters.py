@@ -17,14 +17,16 @@ _LOG_STEP = np.log(6.4) / 27.0
 
 
 @lru_cache(maxsize=8)
-def mel_filters(sample_rate: int, n_fft: int, n_mels: int) -> NDArray[np.float32]:
+def mel_filters(
+    sample_rate: int, n_fft: int, n_mels: int, fmin: float = 0.0, fmax: float | None = None
+) -> NDArray[np.float32]:
     """Compute triangular filters on Slaney's mel scale, each of unit area.
 
     Returns:
         Read-only float32 matrix ``(n_mels, n_fft // 2 + 1)``, equal to
-        ``librosa.filters.mel(sr=sample_rate, n_fft=n_fft, n_mels=n_mels)``.
+        ``librosa.filters.mel`` with the same arguments.
     """
-    edges = _edge_frequencies(n_mels, sample_rate / 2)
+    edges = _edge_frequencies(n_mels, fmin, sample_rate / 2 if fmax is None else fmax)
     widths = np.diff(edges)
     distance = np.subtract.outer(edges, np.fft.rfftfreq(n=n_fft, d=1.0 / sample_rate))
     filters = np.zeros((n_mels, n_fft // 2 + 1), dtype=np.float32)
@@ -38,9 +40,24 @@ def mel_filters(sample_rate: int, n_fft: int, n_mels: int) -> NDArray[np.float32
     return filters
 
 
-def _edge_frequencies(n_mels: int, highest: float) -> NDArray[np.float64]:
-    """``n_mels + 2`` frequencies in Hz from 0 to *highest*, evenly spaced in mel."""
-    mels = np.linspace(0.0, _hz_to_mel(highest), n_mels + 2)
+def bins_outside(filters: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
+    """Filters of weight 1 for the bins below all bands, and for those above.
+
+    Returns:
+        Two float32 arrays ``(rows, n_fft // 2 + 1)`` of one row each, or of none where the bands
+        begin with bin 0 or 1, or end with the last bin or the one before.
+    """
+    heard = np.flatnonzero(filters.any(axis=0))
+    first, last = (heard[0], heard[-1]) if len(heard) else (filters.shape[1], -1)
+    below, above = np.zeros((2, 1, filters.shape[1]), np.float32)
+    below[0, :first] = 1
+    above[0, last + 1 :] = 1 if len(heard) else 0
+    return (below if first > 1 else below[:0], above if above.sum() > 1 else above[:0])
+
+
+def _edge_frequencies(n_mels: int, lowest: float, highest: float) -> NDArray[np.float64]:
+    """``n_mels + 2`` frequencies in Hz from *lowest* to *highest*, evenly spaced in mel."""
+    mels = np.linspace(_hz_to_mel(lowest), _hz_to_mel(highest), n_mels + 2)
     hertz = _HZ_PER_MEL * mels
     upper = mels >= _BREAK_MEL
     hertz[upper] = _BREAK_HZ * np.exp(_LOG_STEP * (mels[upper] - _BREAK_MEL))
@@ -67,6 +84,6 @@ def cosine_transform(n_mels: int, n_mfcc: int) -> NDArray[np.float64]:
     """The first rows of the orthonormal DCT-II, read-only float64 ``(n_mfcc, n_mels)``."""
     angle = np.pi / n_mels * np.outer(np.arange(n_mfcc), np.arange(n_mels) + 0.5)
     rows: NDArray[np.float64] = np.sqrt(2 / n_mels) * np.cos(angle)
-    rows[0] /= np.sqrt(2)
+    rows[:1] /= np.sqrt(2)
     rows.flags.writeable = False
     return rows

@@ -16,12 +16,12 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from audioloom_audio.features.filters import cosine_transform, hann
+from audioloom_audio.features.mel_engine import DECIBELS
 
 BLOCK: Final = 64  # frames at a time; measured as the fastest, also for 313 frames
 _BANDS = 16  # mel bands per product
 # OpenBLAS stays in the calling thread up to this many multiplications per product.
 ONE_THREAD = 1 << 18
-_DECIBELS = 10 / math.log(10)
 
 
 class _Group(NamedTuple):
@@ -36,11 +36,11 @@ class NumpyKernels:
     block: Final = BLOCK
 
     def __init__(self, filters: NDArray[np.float32], n_mfcc: int, hop_length: int) -> None:
-        """Take *filters* ``(n_mels, n_fft // 2 + 1)``."""
+        """Take *filters* ``(n_mels, n_fft // 2 + 1)``; 0 *n_mfcc* if no cepstra are wanted."""
         bins = filters.shape[1]
         # The product also converts natural logarithms to decibels.
-        self._transform = (_DECIBELS * cosine_transform(len(filters), n_mfcc)).astype(np.float32)
-        self._frames_a_product = max(1, ONE_THREAD // self._transform.size)
+        self._transform = (DECIBELS * cosine_transform(len(filters), n_mfcc)).astype(np.float32)
+        self._frames_a_product = max(1, ONE_THREAD // max(1, self._transform.size))
         # A band too narrow to contain a bin has no height and no power.
         self._heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny)
         self._by_height = 1 / self._heights
@@ -109,7 +109,7 @@ class NumpyKernels:
         for start in range(0, len(mel), self._frames_a_product):
             frames = slice(start, start + self._frames_a_product)
             np.matmul(self._transform, mel[frames].T, out=cepstra[:, frames])
-        common = (mean + np.float64(math.log(floor))) * (_DECIBELS * math.sqrt(mel.shape[1]))
+        common = (mean + np.float64(math.log(floor))) * (DECIBELS * math.sqrt(mel.shape[1]))
         cepstra[0] += common
         return cepstra
 

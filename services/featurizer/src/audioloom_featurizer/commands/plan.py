@@ -28,8 +28,10 @@ def plan(settings: PlanSettings) -> Result:
     finished = len(units) if standing else len(read_receipts(planned.folder, names))
     state = "committed" if standing else "started" if finished else "new"
     stats = opened.manifest.stats
+    feature = recipe_in(planned).feature
     data: dict[str, JSON] = {
         "name": planned.name,
+        "feature": f"{feature.name} {feature.shape[0]} × {feature.shape[1]} {feature.dtype}",
         "location": str(planned.folder),
         "state": state,
         "recordings": stats.recordings,

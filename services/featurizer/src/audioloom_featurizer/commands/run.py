@@ -65,7 +65,7 @@ def extract_features(
         inventory=inventory,
         source=locate(opened.manifest.recipe.source),
         feature=recipe_in(planned).feature,
-        settings=settings_from_recipe(recipe_in(planned)),
+        settings=settings_from_recipe(recipe_in(planned), settings.feature),
         attempt=attempt.id,
         basis=basis_of(planned),
     )

@@ -13,7 +13,7 @@ from audioloom_stage.result import JSON, Result
 
 from audioloom_featurizer.commands.inspect import open_ours
 from audioloom_featurizer.errors import BadInventory, Damaged, MissingLibrary
-from audioloom_featurizer.extraction.unit import translated_errors
+from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.verification.features import check_features, recordings_of
 from audioloom_featurizer.verification.recordings import check_inventory
@@ -92,7 +92,7 @@ def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Compariso
             found="nothing there",
         )
     with translated_errors():
-        return compare_values(opened, recordings, settings.sample)
+        return compare_values(opened, recordings, settings.sample, settings.feature)
 
 
 def _stop_at(problems: list[str], opened: Opened[Any]) -> None:

@@ -1,9 +1,9 @@
 """Convert the options of a run to its recipe, and a recipe to the settings of the extraction."""
 
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any, cast, get_args
 
-from audioloom_audio import BadSettings, MfccSettings, RawFormat, resolve_engine
+from audioloom_audio import BadSettings, Engine, ExtractionSettings, RawFormat, check_engine
 from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import Feature, FeaturesRecipe, Headerless, RecordingsManifest
 from audioloom_manifest.layout import run_folder
@@ -12,14 +12,15 @@ from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import InvalidOption
+from audioloom_featurizer.extraction.audio_errors import translated_errors
+from audioloom_featurizer.extraction.feature import chosen_feature, feature_from, parameters_of
 from audioloom_featurizer.extraction.partition import default_recordings
 from audioloom_featurizer.settings import PlanSettings
 
 ALGORITHM = 4
 """Raised when an equal recipe would give other bytes, so that old runs keep their names."""
 
-
-_MFCC = {"window_seconds", "hop_seconds", "windows", "channels", "level", "dtype", "engine"}
+_OWN = {"window_seconds", "hop_seconds", "windows", "channels", "normalise", "dtype", "engine"}
 
 
 def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
@@ -29,58 +30,68 @@ def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
 
     Raises:
         InvalidOption: the arithmetic does not support a value.
+        MissingLibrary: the engine does not work here.
     """
     raw = None
     if settings.raw_format is not None:
         raw = RawFormat(settings.raw_format, settings.raw_rate, settings.raw_channels)
-    try:
-        mfcc = resolve_engine(MfccSettings(**settings.model_dump(include=_MFCC), raw=raw))
-    except BadSettings as error:
-        raise InvalidOption(str(error)) from error
-    names = ("n_fft", "hop_length", "n_mels", "top_db", "level", "window_seconds", "normalise")
-    parameters: dict[str, Any] = {name: getattr(mfcc, name) for name in names}
+    feature, rate = chosen_feature(settings)
+    own = settings.model_dump(include=_OWN)
+    with translated_errors():
+        made = ExtractionSettings(feature=feature, sample_rate=rate, raw=raw, **own)
+        engine = check_engine(made)
+    parameters: dict[str, Any] = {
+        **parameters_of(feature),
+        "window_seconds": made.window_seconds,
+        "hop_seconds": made.hop_samples / made.sample_rate,
+        "normalise": made.normalise,
+    }
     return FeaturesRecipe(
         algorithm=ALGORITHM,
         feature=Feature(
-            name="mfcc",
-            dtype=mfcc.dtype,
-            shape=mfcc.shape,
-            sample_rate=mfcc.sample_rate,
-            parameters={**parameters, "hop_seconds": mfcc.hop_samples / mfcc.sample_rate},
+            name=feature.name,
+            dtype=made.dtype,
+            shape=made.shape,
+            sample_rate=made.sample_rate,
+            parameters=parameters,
         ),
-        engine=mfcc.engine,
-        windows=mfcc.windows,
-        channels=mfcc.channels,
+        engine=engine,
+        windows=made.windows,
+        channels=made.channels,
         headerless=None if raw is None else Headerless(**asdict(raw)),
         unit_bytes=int(settings.unit_bytes),
         unit_recordings=settings.unit_recordings or default_recordings(recordings),
     )
 
 
-def settings_from_recipe(recipe: FeaturesRecipe) -> MfccSettings:
+def settings_from_recipe(recipe: FeaturesRecipe, function: str | None = None) -> ExtractionSettings:
     """The settings that a committed run was extracted with.
+
+    Args:
+        recipe: of the run.
+        function: The reference of the function, if the features are those of a function.
 
     Raises:
         InvalidOption: the recipe is for another feature, or a release with other settings wrote it.
     """
     feature, raw = recipe.feature, recipe.headerless
-    given: dict[str, Any] = {
-        **feature.parameters,
-        "sample_rate": feature.sample_rate,
-        "n_mfcc": feature.shape[0],
-        "dtype": feature.dtype,
-        "windows": recipe.windows,
-        "channels": recipe.channels,
-        "engine": recipe.engine,
-    }
+    own = ("window_seconds", "hop_seconds", "normalise")
+    engine = recipe.engine if recipe.engine in get_args(Engine) else "auto"
     try:
-        return MfccSettings(
-            **given, raw=None if raw is None else RawFormat(**cast("Any", raw.model_dump()))
+        return ExtractionSettings(
+            feature=feature_from(feature.name, feature.parameters, feature.shape, function),
+            sample_rate=feature.sample_rate,
+            windows=recipe.windows,
+            channels=recipe.channels,
+            dtype=feature.dtype,
+            engine=cast("Engine", engine),
+            raw=None if raw is None else RawFormat(**cast("Any", raw.model_dump())),
+            **{name: feature.parameters[name] for name in own},  # type: ignore[arg-type]
         )
-    except (BadSettings, TypeError) as error:
+    except (BadSettings, TypeError, KeyError) as error:
         raise InvalidOption(
             "the run was not made by settings known here",
-            expected="those of the feature mfcc",
+            expected=f"those of the feature {feature.name}",
             found=str(error),
         ) from error
 

@@ -16,8 +16,8 @@ from audioloom_audio import (
     AudioError,
     DigestingReader,
     Extraction,
+    ExtractionSettings,
     Kind,
-    MfccSettings,
     RefusedRecording,
     extract,
 )
@@ -91,7 +91,7 @@ class Extracted:
 
 @contextmanager
 def extract_recording(
-    source: Location, row: Row, settings: MfccSettings, heartbeat: Heartbeat | None = None
+    source: Location, row: Row, settings: ExtractionSettings, heartbeat: Heartbeat | None = None
 ) -> Iterator[Extracted | Refused]:
     """Extract one recording of the inventory; retry a failure of storage a few times.
 
@@ -125,7 +125,11 @@ def refused(row: Row, refusal: Refusal) -> Refused:
 
 
 def _try(
-    source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes], heartbeat: Heartbeat
+    source: Location,
+    row: Row,
+    settings: ExtractionSettings,
+    scratch: IO[bytes],
+    heartbeat: Heartbeat,
 ) -> Extracted | Refused:
     reading = _Reading(row, settings, scratch, heartbeat)
     try:
@@ -158,7 +162,7 @@ class _Changed(Exception):
 @dataclass
 class _Reading:
     row: Row
-    settings: MfccSettings
+    settings: ExtractionSettings
     scratch: IO[bytes]
     heartbeat: Heartbeat
     stage: Stage = "open"

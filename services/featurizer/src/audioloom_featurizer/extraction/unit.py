@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-from audioloom_audio import BadSettings, MfccSettings, MissingDecoder
+from audioloom_audio import ExtractionSettings
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import Feature
 from audioloom_manifest.parquet import (
@@ -22,7 +22,8 @@ from audioloom_manifest.parquet import (
 from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import Location
 
-from audioloom_featurizer.errors import BadInventory, InvalidOption, MissingLibrary
+from audioloom_featurizer.errors import BadInventory
+from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.extraction.partition import Unit, receipt_name, unit_id
 from audioloom_featurizer.extraction.recording import (
     Extracted,
@@ -54,7 +55,7 @@ class UnitContext:
     inventory: Location
     source: Location
     feature: Feature
-    settings: MfccSettings
+    settings: ExtractionSettings
     attempt: str
     basis: str
 
@@ -165,18 +166,3 @@ def _write(
         "refusals": dict(Counter(row["class"] for row in ledger)),
         "examples": {row["class"]: [row["path"], row["message"]] for row in reversed(ledger)},
     }
-
-
-@contextmanager
-def translated_errors() -> Iterator[None]:
-    """Raise the stage's errors for a missing library or invalid settings."""
-    try:
-        yield
-    except MissingDecoder as error:
-        raise MissingLibrary(
-            str(error),
-            hint="For an engine: pip install 'audioloom-featurizer[native]', or [librosa]. Then run"
-            " the command again to resume.",
-        ) from error
-    except BadSettings as error:
-        raise InvalidOption(str(error)) from error

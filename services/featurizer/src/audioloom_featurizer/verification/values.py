@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from audioloom_audio import MfccSettings
+from audioloom_audio import ExtractionSettings
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
 from audioloom_manifest.reader import Opened
 from audioloom_stage.progress_bar import progress
@@ -52,14 +52,17 @@ class Comparison:
 
 
 def compare_values(
-    features: Opened[FeaturesManifest], recordings: Opened[RecordingsManifest], sample: int
+    features: Opened[FeaturesManifest],
+    recordings: Opened[RecordingsManifest],
+    sample: int,
+    function: str | None = None,
 ) -> Comparison:
     """Compute *sample* recordings again by librosa: the smallest by the digest of the path.
 
     Raises:
         MissingDecoder: librosa is not installed here.
     """
-    settings = settings_from_recipe(features.manifest.recipe)
+    settings = settings_from_recipe(features.manifest.recipe, function)
     by_librosa = replace(settings, engine="librosa", dtype="float32")
     source = locate(recordings.manifest.recipe.source)
     chosen = _choose(features, sample)
@@ -92,7 +95,7 @@ def compare_values(
     return Comparison(len(chosen), compared, worst, where, tuple(problems))
 
 
-def _allowed(expected: NDArray[np.float64], settings: MfccSettings) -> NDArray[np.float64]:
+def _allowed(expected: NDArray[np.float64], settings: ExtractionSettings) -> NDArray[np.float64]:
     rounding = HALF_STEP * np.abs(expected) if settings.dtype == "float16" else 0.0
     return np.asarray(TOLERANCE + rounding)
 

@@ -12,9 +12,9 @@ import keras
 import numpy as np
 import structlog
 from audioloom_manifest.kinds import CoefficientStats
+from audioloom_stage.arguments import with_secrets
 
 from audioloom_trainer.errors import BadModel, describe_error
-from audioloom_trainer.models.arguments import with_secrets
 from audioloom_trainer.models.batch_norm import synchronise
 from audioloom_trainer.models.checks import check_model
 from audioloom_trainer.models.source import ModelSource

@@ -5,13 +5,11 @@ digest of its file. Importing the file would import TensorFlow; without it, a co
 recognised in milliseconds.
 """
 
-import hashlib
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from traceback import extract_tb
+
+from audioloom_stage.functions import find_function
 
 from audioloom_trainer.errors import BadModel
 
@@ -28,7 +26,6 @@ _REVISIONS = {
 A comment, or another way to write the same network, keeps the revision: runs keep their identity.
 """
 
-_MOST_BYTES = 16 << 20
 _HINT = "Give it as package.module:function, path/to/file.py:function or builtin:NAME."
 
 
@@ -68,21 +65,16 @@ class ModelSource:
 
 def find_model(reference: str, option: str = "--model") -> ModelSource:
     """Find the function that `--model`, or another option of that form, names; or BadModel."""
-    place, colon, function = reference.rpartition(":")
-    if not colon or not place or not function.isidentifier():
-        expected = "MODULE:FUNCTION or FILE.py:FUNCTION"
-        raise BadModel(where=option, expected=expected, found=repr(reference), hint=_HINT)
-    if place.endswith(".py"):
-        path = Path(place).expanduser().resolve()
-        return ModelSource(None, path, function, _digest(path, reference, option))
+    place, _, function = reference.rpartition(":")
     module, revision = _REVISIONS.get(function, (None, None))
     if place == BUILTIN and module is None:
         expected = f"a built-in function: {', '.join(_REVISIONS)}"
         raise BadModel(where=option, expected=expected, found=repr(function))
     if module is not None and place in (BUILTIN, module):
-        return ModelSource(module, _module_path(module, option), function, revision=revision)
-    path = _module_path(place, option)
-    return ModelSource(place, path, function, _digest(path, reference, option))
+        found = find_function(f"{module}:{function}", option)
+        return ModelSource(module, found.path, function, revision=revision)
+    found = find_function(reference, option, hint=_HINT, raised=BadModel)
+    return ModelSource(found.module, found.path, function, found.sha256)
 
 
 def find_builtin(label: str, revision: int | None) -> ModelSource | None:
@@ -91,36 +83,3 @@ def find_builtin(label: str, revision: int | None) -> ModelSource | None:
     if place != BUILTIN or _REVISIONS.get(function, ("", 0))[1] != revision:
         return None
     return find_model(label)
-
-
-def _module_path(module: str, option: str) -> Path:
-    """Find the file of a module without importing its parent packages, unlike `find_spec`."""
-    path: Sequence[str] | None = None
-    spec: ModuleSpec | None = None
-    parts = module.split(".")
-    for depth in range(len(parts) if all(part.isidentifier() for part in parts) else 0):
-        name = ".".join(parts[: depth + 1])
-        finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
-        spec = next(filter(None, (finder.find_spec(name, path) for finder in finders)), None)
-        if spec is None:
-            break
-        path = spec.submodule_search_locations or []
-    if spec is None or not spec.has_location or not spec.origin or not spec.origin.endswith(".py"):
-        raise BadModel(
-            where=option,
-            expected=f"a Python module {module!r} in this environment",
-            found="none",
-            hint=f"{_HINT} Modules are looked for where {Path(sys.executable).name} finds them.",
-        )
-    return Path(spec.origin)
-
-
-def _digest(path: Path, reference: str, option: str) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        expected = f"a file for {reference!r}"
-        raise BadModel(where=option, expected=expected, found=str(error), hint=_HINT) from None
-    if len(data) > _MOST_BYTES:
-        raise BadModel(where=path, expected="a Python file", found=f"{len(data)} bytes")
-    return hashlib.sha256(data).hexdigest()

@@ -12,11 +12,11 @@ from typing import Any
 
 import keras
 import numpy as np
+from audioloom_stage.arguments import with_secrets
 from keras import callbacks as known
 from numpy.typing import NDArray
 
 from audioloom_trainer.errors import BadCallbacks, describe_error
-from audioloom_trainer.models.arguments import with_secrets
 from audioloom_trainer.models.build import load_function
 from audioloom_trainer.models.source import ModelSource
 

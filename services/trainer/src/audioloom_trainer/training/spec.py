@@ -12,13 +12,13 @@ from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunRecipe
 from audioloom_manifest.layout import root_of, run_folder
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
+from audioloom_stage.arguments import Value
 from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location, locate
 
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.input.batches import Replicas, needed_shards, steps_of
 from audioloom_trainer.input.sampler import Shuffle, allowed_replicas
-from audioloom_trainer.models.arguments import Value
 from audioloom_trainer.models.source import ModelSource
 from audioloom_trainer.runs.layout import Launch
 from audioloom_trainer.settings import RunSettings

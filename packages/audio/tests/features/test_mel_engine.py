@@ -7,15 +7,17 @@ from typing import Any
 import librosa
 import numpy as np
 import pytest
-from audioloom_audio import MfccSettings
-from audioloom_audio.features.engines import engine_for
+from audio_settings import settings_of
+from audioloom_audio import ExtractionSettings, LogMel, Mfcc
+from audioloom_audio.settings import transform_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-SETTINGS = MfccSettings(window_seconds=2.0)
+SETTINGS = settings_of(window_seconds=2.0)
 ENGINES = ("numpy", "native")
-SAMPLES = SETTINGS.window_samples
+LOG_MEL_DECIBELS = 3e-4
+SAMPLES = SETTINGS.window.samples
 TIME = np.arange(SAMPLES) / 16000
 NOISE = np.random.default_rng(0).standard_normal(SAMPLES)
 
@@ -44,14 +46,15 @@ SIGNALS = {
 def _compute(
     samples: NDArray[np.floating], valid: int = SAMPLES, **changes: Any
 ) -> NDArray[np.float32]:
-    wanted = replace(SETTINGS, **changes)
-    engine = engine_for(wanted)
-    mel = engine.powers(_pad(samples, wanted.n_fft), valid)
-    return engine.cepstra(mel, float(mel.max()))
+    return _values(samples, settings_of(**({"window_seconds": 2.0} | changes)), valid)
 
 
-def _pad(samples: NDArray[np.floating], n_fft: int = 2048) -> NDArray[np.float32]:
-    return np.pad(samples.astype(np.float32), n_fft // 2)
+def _values(
+    samples: NDArray[np.floating], wanted: ExtractionSettings, valid: int | None = None
+) -> NDArray[np.float32]:
+    transform = transform_for(wanted)
+    padded = np.pad(samples.astype(np.float32), transform.margin)
+    return transform.values(*transform.analyse(padded, valid or len(samples)))
 
 
 def _normalised(values: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -104,25 +107,97 @@ def test_other_settings_agree_too(
     changes: dict[str, int], voice: Callable[..., NDArray[np.float32]]
 ) -> None:
     """Each number reaches the place where librosa has it."""
-    wanted = MfccSettings(**({"window_seconds": 2.0} | changes))  # type: ignore[arg-type]
-    samples = voice(wanted.sample_rate, wanted.window_samples)
+    wanted = settings_of(**({"window_seconds": 2.0} | changes))  # type: ignore[arg-type]
+    samples = voice(wanted.sample_rate, wanted.window.samples)
+
+    actual = _values(samples, wanted)
+
+    assert wanted.shape == actual.shape
+    _assert_within_contract(_by_librosa(samples, wanted), actual)
+
+
+def _by_librosa(samples: NDArray[np.float32], wanted: ExtractionSettings) -> NDArray[np.float32]:
+    """The same feature by librosa's functions for users."""
+    feature = wanted.feature
+    assert isinstance(feature, Mfcc | LogMel)
     power = librosa.feature.melspectrogram(
         y=samples,
         sr=wanted.sample_rate,
-        n_fft=wanted.n_fft,
-        hop_length=wanted.hop_length,
-        n_mels=wanted.n_mels,
+        n_fft=feature.n_fft,
+        hop_length=feature.hop_length,
+        n_mels=feature.n_mels,
+        fmin=feature.fmin,
+        fmax=feature.fmax,
     )
-    expected = librosa.feature.mfcc(
-        S=librosa.power_to_db(power, top_db=wanted.top_db), n_mfcc=wanted.n_mfcc
-    )
+    levels = librosa.power_to_db(power, top_db=feature.top_db)
+    if isinstance(feature, LogMel):
+        return np.asarray(levels)
+    return np.asarray(librosa.feature.mfcc(S=levels, n_mfcc=feature.n_mfcc))
 
-    engine = engine_for(wanted)
-    mel = engine.powers(_pad(samples, wanted.n_fft), wanted.window_samples)
-    actual = engine.cepstra(mel, float(mel.max()))
 
-    assert wanted.shape == actual.shape
-    _assert_within_contract(expected, actual)
+@st.composite
+def geometries(draw: st.DrawFn) -> dict[str, Any]:
+    """Settings of a mel spectrum, of telephones to music."""
+    rate = draw(st.sampled_from([8000, 11025, 16000, 22050, 44100, 48000]))
+    n_fft = 2 * draw(st.integers(64, 2048))
+    lowest = draw(st.sampled_from([0.0, 20.0, 80.0, 300.0]))
+    return {
+        "sample_rate": rate,
+        "n_fft": n_fft,
+        "hop_length": draw(st.integers(n_fft // 8, n_fft)),
+        "n_mels": draw(st.integers(8, min(128, n_fft // 4))),
+        "fmin": lowest,
+        "fmax": draw(st.sampled_from([None, rate / 2, 3400.0, 2000.0])),
+        "window_seconds": draw(st.sampled_from([0.3, 1.0, 1.7])),
+        "engine": draw(st.sampled_from(("numpy", "auto"))),
+    }
+
+
+def _agree(kind: Any, options: dict[str, Any], seed: int) -> None:
+    coefficients = {"n_mfcc": min(20, options["n_mels"])} if kind is Mfcc else {}
+    wanted = settings_of(kind, **options, **coefficients)
+    generator = np.random.default_rng(seed)
+    time = np.arange(wanted.window.samples) / wanted.sample_rate
+    noise = 10.0 ** generator.uniform(-4, -1) * generator.standard_normal(len(time))
+    tone = 0.5 * np.sin(2 * np.pi * generator.uniform(40, wanted.sample_rate / 2) * time)
+    samples = (noise + tone).astype(np.float32)
+    expected, actual = _by_librosa(samples, wanted), _values(samples, wanted)
+    if kind is Mfcc:
+        _assert_within_contract(expected, actual)
+        return
+    assert wanted.shape == actual.shape == expected.shape
+    assert np.abs(expected - actual).max() <= LOG_MEL_DECIBELS
+
+
+@pytest.mark.parametrize("kind", [Mfcc, LogMel])
+@pytest.mark.filterwarnings("ignore:Empty filters detected")
+@pytest.mark.filterwarnings("ignore:n_fft=.* is too large")
+@given(options=geometries(), seed=st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_any_geometry_agrees(kind: Any, options: dict[str, Any], seed: int) -> None:
+    """A tone over noise: the hardest for a float32 transform, at any level of the noise."""
+    _agree(kind, options, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Mfcc, LogMel])
+@pytest.mark.filterwarnings("ignore:Empty filters detected")
+@pytest.mark.filterwarnings("ignore:n_fft=.* is too large")
+@given(options=geometries(), seed=st.integers(0, 1000))
+@settings(max_examples=200, deadline=None)
+def test_two_hundred_geometries_agree(kind: Any, options: dict[str, Any], seed: int) -> None:
+    """The long form."""
+    _agree(kind, options, seed)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_levels_are_those_of_librosa(signal: str, engine: str) -> None:
+    """Log-mel of the same signals, by each engine."""
+    samples = SIGNALS[signal].astype(np.float32)
+    wanted = settings_of(LogMel, window_seconds=2.0, engine=engine)
+    difference = np.abs(_by_librosa(samples, wanted) - _values(samples, wanted))
+    assert difference.max() <= LOG_MEL_DECIBELS
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -146,8 +221,9 @@ def test_an_overflow_is_told_and_never_a_value(level: float, engine: str) -> Non
     samples = np.zeros(SAMPLES)
     samples[5] = level
 
-    mel = engine_for(replace(SETTINGS, engine=engine)).powers(_pad(samples), SAMPLES)  # type: ignore[arg-type]
-    assert not np.isfinite(mel.max())
+    transform = transform_for(replace(SETTINGS, engine=engine))  # type: ignore[arg-type]
+    padded = np.pad(samples.astype(np.float32), transform.margin)
+    assert not np.isfinite(transform.analyse(padded, SAMPLES).loudest)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -155,15 +231,16 @@ def test_the_bits_do_not_depend_on_the_threads_of_the_blas(engine: str) -> None:
     """Executors set these variables as they please."""
     script = (
         "import hashlib, sys, numpy as np\n"
-        "from audioloom_audio import MfccSettings\n"
-        "from audioloom_audio.features.engines import engine_for\n"
-        "engine, digest = engine_for(MfccSettings(engine=sys.argv[1])), hashlib.sha256()\n"
+        "from audioloom_audio import ExtractionSettings\n"
+        "from audioloom_audio.settings import transform_for\n"
+        "transform = transform_for(ExtractionSettings(engine=sys.argv[1]))\n"
+        "digest = hashlib.sha256()\n"
         "for seed in range(5):\n"
         "    samples = np.random.default_rng(seed).standard_normal(162048, dtype=np.float32)\n"
         "    samples[:1024] = samples[-1024:] = 0\n"
         "    samples *= np.linspace(0, 1, 162048, dtype=np.float32) ** 8\n"
-        "    mel = engine.powers(samples, 160000)\n"
-        "    digest.update(engine.cepstra(mel, float(mel.max())).tobytes())\n"
+        "    analysis = transform.analyse(samples, 160000)\n"
+        "    digest.update(transform.values(*analysis).tobytes())\n"
         "print(digest.hexdigest())\n"
     )
     digests = {

@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_audio.errors import RefusedRecording
-from audioloom_audio.features.cepstra import POWER_FLOOR
-from audioloom_audio.features.engines import engine_for
+from audioloom_audio.errors import FunctionFailed, RefusedRecording
+from audioloom_audio.features.feature import POWER_FLOOR, Analysis
 from audioloom_audio.recording import Flag
-from audioloom_audio.settings import MfccSettings
+from audioloom_audio.settings import ExtractionSettings, transform_for
 from audioloom_audio.signals import Resampler
 
 _MIN_DEVIATION: Final = 1e-6
@@ -31,9 +30,10 @@ class Window:
         start_seconds: Start of the window in the recording.
         valid_samples: Samples that were recorded, at the settings' rate; the rest is padding.
         valid_frames: Frames centred within the recorded samples, from the first.
-        values: float32 or float16 ``(n_mfcc, frames)``, C order, always finite.
-        flags: ``silent`` (no mel band of any frame is above -100 dB: the values are those of
-            silence) and ``constant`` (the deviation is zero, so the normalised values are zeros).
+        values: float32 or float16 ``(coefficients, frames)``, C order, always finite.
+        flags: ``silent`` (no mel band of any frame, or no sample, is above -100 dB: the values are
+            those of silence) and ``constant`` (the deviation is zero, so the normalised values are
+            zeros).
     """
 
     channel: int
@@ -48,27 +48,27 @@ class Window:
 class Spool:
     """A queue of windows on disk; memory does not grow with its length."""
 
-    def __init__(self, settings: MfccSettings) -> None:
-        self._shape = (settings.frames, settings.n_mels)
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._shape = shape
         # `close` or the end of `drain` closes it.
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
         self.loudest = 0.0
 
-    def add(self, valid: int, mel: NDArray[np.float32], loudest: float, *, keep: bool) -> None:
+    def add(self, valid: int, analysis: Analysis, *, keep: bool) -> None:
         """Add a window; without *keep* only its loudness is used."""
-        self.loudest = max(self.loudest, loudest)
+        self.loudest = max(self.loudest, analysis.loudest)
         if keep:
-            self._file.write(_HEAD.pack(valid, loudest))
-            self._file.write(mel.tobytes())
+            self._file.write(_HEAD.pack(valid, analysis.loudest))
+            self._file.write(analysis.values.tobytes())
 
-    def drain(self) -> Iterator[tuple[int, NDArray[np.float32], float]]:
-        """Yield valid samples, mel powers and loudest power of each window, in order, once."""
+    def drain(self) -> Iterator[tuple[int, Analysis]]:
+        """Yield the valid samples and the analysis of each window, in order, once."""
         self._file.seek(0)
         size = 4 * self._shape[0] * self._shape[1]
         while head := self._file.read(_HEAD.size):
             valid, loudest = _HEAD.unpack(head)
-            mel = np.frombuffer(bytearray(self._file.read(size)), np.float32)
-            yield valid, mel.reshape(self._shape), loudest
+            values = np.frombuffer(bytearray(self._file.read(size)), np.float32)
+            yield valid, Analysis(values.reshape(self._shape), loudest)
         self.close()
 
     def close(self) -> None:
@@ -79,20 +79,21 @@ class Spool:
 class Windower:
     """Resamples one signal and cuts it into windows; it holds one window of samples.
 
-    With ``level="recording"``, mel powers wait on scratch disk for the end of the recording, and
+    With the level of the recording, analyses wait on scratch disk for the end of the recording, and
     only `finish` yields windows.
     """
 
-    def __init__(self, channel: int, rate: int, settings: MfccSettings, name: str) -> None:
+    def __init__(self, channel: int, rate: int, settings: ExtractionSettings, name: str) -> None:
         self._channel = channel
         self._resampler = Resampler(rate, settings.sample_rate)
         self._settings = settings
         self._name = name
-        engine_for(settings)  # a missing library fails now, not in the first window
-        self._margin = settings.n_fft // 2
-        self._padded = np.empty(settings.window_samples + settings.n_fft, np.float32)
-        self._padded[: self._margin] = self._padded[-self._margin :] = 0
-        self._spool = Spool(settings) if settings.level == "recording" else None
+        self._length = settings.window.samples
+        transform = transform_for(settings)  # a missing library fails now, not in the first window
+        self._margin = transform.margin
+        self._padded = np.zeros(self._length + 2 * self._margin, np.float32)
+        whole = settings.feature.level == "recording"
+        self._spool = Spool(transform.kept) if whole else None
         self._filled = 0
         self._fresh = 0  # held samples that were in no window yet
         self._passed = 0  # samples to leave out before the next window
@@ -109,7 +110,7 @@ class Windower:
             yield from self._cut(resampled)
 
     def _cut(self, samples: NDArray[np.float32]) -> Iterator[Window]:
-        length = self._settings.window_samples
+        length = self._length
         position = 0
         while position < len(samples) and not self.satisfied:
             if self._passed:
@@ -130,12 +131,12 @@ class Windower:
         for resampled in self._resampler.finish():
             yield from self._cut(resampled)
         if self._fresh and not self.satisfied:
-            end = self._margin + self._settings.window_samples
+            end = self._margin + self._length
             self._padded[self._margin + self._filled : end] = 0
             yield from self._emit()
         if self._spool is not None:
-            for number, (valid, mel, loudest) in enumerate(self._spool.drain()):
-                yield self._window(number, valid, mel, loudest, self._spool.loudest)
+            for number, (valid, analysis) in enumerate(self._spool.drain()):
+                yield self._window(number, valid, analysis, self._spool.loudest)
 
     def close(self) -> None:
         """Free the space on scratch disk."""
@@ -144,53 +145,59 @@ class Windower:
 
     def _emit(self) -> Iterator[Window]:
         number, valid = self._count, self._filled
-        # Engines belong to threads, and a generator may change threads: look it up each time.
-        mel = engine_for(self._settings).powers(self._padded, valid)
-        loudest = float(mel.max())
-        if not np.isfinite(loudest):
-            start = number * self._settings.hop_samples / self._settings.sample_rate
-            raise RefusedRecording(
-                "out_of_range",
-                self._name,
-                "samples near +-1",
-                f"samples too large for float32 in the window at {start:g} s",
-            )
+        analysis = self._analyse(valid, f"in the window at {self._start(number):g} s")
+        if self._spool is None:
+            made = self._window(number, valid, analysis, analysis.loudest)
         self._count += 1
         self._advance()
         if self._spool is None:
-            yield self._window(number, valid, mel, loudest, loudest)
+            yield made
         else:
             wanted = self._settings.windows == "all" or number == 0
-            self._spool.add(valid, mel, loudest, keep=wanted)
+            self._spool.add(valid, analysis, keep=wanted)
+
+    def _analyse(self, valid: int, where: str) -> Analysis:
+        # Transforms belong to threads, and a generator may change threads: look it up each time.
+        try:
+            analysis = transform_for(self._settings).analyse(self._padded, valid)
+        except FunctionFailed as error:
+            found = f"{error.found} {where}"
+            raise RefusedRecording("function_failed", self._name, error.expected, found) from error
+        if not np.isfinite(analysis.loudest):
+            found = f"samples too large for float32 {where}"
+            raise RefusedRecording("out_of_range", self._name, "samples near +-1", found)
+        return analysis
+
+    def _start(self, number: int) -> float:
+        """Seconds from the start of the recording to that of a window."""
+        return number * self._settings.hop_samples / self._settings.sample_rate
 
     def _advance(self) -> None:
-        length, hop = self._settings.window_samples, self._settings.hop_samples
+        length, hop = self._length, self._settings.hop_samples
         kept = max(0, length - hop)
         self._padded[self._margin : self._margin + kept] = self._padded[
             self._margin + length - kept : self._margin + length
         ]
         self._filled, self._fresh, self._passed = kept, 0, max(0, hop - length)
 
-    def _window(
-        self, number: int, valid: int, mel: NDArray[np.float32], loudest: float, reference: float
-    ) -> Window:
-        coefficients = engine_for(self._settings).cepstra(mel, reference)
-        values, flags = _finish_values(coefficients, loudest, self._settings)
+    def _window(self, number: int, valid: int, analysis: Analysis, reference: float) -> Window:
+        computed = transform_for(self._settings).values(analysis.values, reference)
+        values, flags = _finish_values(computed, analysis.loudest, self._settings)
         return Window(
             channel=self._channel,
             window=number,
-            start_seconds=number * self._settings.hop_samples / self._settings.sample_rate,
+            start_seconds=self._start(number),
             valid_samples=valid,
-            valid_frames=1 + valid // self._settings.hop_length,
+            valid_frames=self._settings.feature.valid_frames(self._settings.window, valid),
             values=values,
             flags=flags,
         )
 
 
 def _finish_values(
-    coefficients: NDArray[np.float32], loudest: float, settings: MfccSettings
+    computed: NDArray[np.float32], loudest: float, settings: ExtractionSettings
 ) -> tuple[NDArray[np.floating], tuple[Flag, ...]]:
-    values: NDArray[np.floating] = coefficients
+    values: NDArray[np.floating] = computed
     flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":
         # Sums are in float64: in float32 the last digits would depend on the order of the sum.

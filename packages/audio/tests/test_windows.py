@@ -3,8 +3,9 @@ from typing import Any
 import numpy as np
 import pytest
 from audio_opening import refused
-from audioloom_audio import MfccSettings, Window
-from audioloom_audio.features.windows import Windower
+from audio_settings import settings_of
+from audioloom_audio import Window
+from audioloom_audio.windows import Windower
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ def _windows(
     samples: NDArray[np.float32], cuts: list[int] | None = None, **changes: object
 ) -> list[Window]:
     options: dict[str, Any] = SMALL | {"windows": "all"} | changes
-    settings = MfccSettings(**options)
+    settings = settings_of(**options)
     windower = Windower(3, settings.sample_rate, settings, "x")
     windows = []
     for piece in np.split(samples, sorted(cuts or [])):

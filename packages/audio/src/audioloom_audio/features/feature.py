@@ -1,0 +1,104 @@
+"""A feature: its settings know the shape of the values, its transform computes them.
+
+A window is analysed when its samples are there, and gets its values when its level is known: that
+of the window itself, or of the whole recording, for which the analyses of all windows wait.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Engine = Literal["auto", "numpy", "native", "librosa"]
+Level = Literal["window", "recording"]
+
+POWER_FLOOR = np.float32(1e-10)  # -100 dB, librosa's amin: a window without more is silent
+
+
+@dataclass(frozen=True)
+class WindowShape:
+    """The samples of a window.
+
+    Attributes:
+        sample_rate: Hz.
+        samples: Number of samples, the padding included.
+    """
+
+    sample_rate: int
+    samples: int
+
+
+class Analysis(NamedTuple):
+    """The part of a window from which its values follow.
+
+    Attributes:
+        values: float32 matrix; memory of the transform, valid until its next window.
+        loudest: Its largest power. Infinite or NaN if the samples are too large for float32.
+    """
+
+    values: NDArray[np.float32]
+    loudest: float
+
+
+class Transform(Protocol):
+    """Computes the feature of windows; each thread needs its own, as it holds scratch memory."""
+
+    @property
+    def margin(self) -> int:
+        """Zeros that the samples of a window need on either side."""
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """Shape of the values of an analysis."""
+
+    def analyse(self, padded: NDArray[np.float32], valid: int) -> Analysis:
+        """Analyse a window.
+
+        Args:
+            padded: The samples with `margin` zeros on either side.
+            valid: Samples that were recorded; all later samples are zero.
+
+        Raises:
+            FunctionFailed: a function of the user failed.
+        """
+
+    def values(self, analysed: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
+        """Compute the values from an analysis, which may be overwritten.
+
+        Args:
+            analysed: The values of a finite analysis.
+            loudest: The power that the level is relative to; at least that of the analysis.
+        """
+
+
+class Feature(Protocol):
+    """The settings of a feature; equal settings give equal values."""
+
+    @property
+    def name(self) -> str:
+        """Name of the feature: letters, digits and ``_``."""
+
+    @property
+    def level(self) -> Level:
+        """Whether values are relative to the level of the window or of the recording."""
+
+    def check(self, window: WindowShape) -> None:
+        """Raise `BadSettings` if there can be no such feature of such windows."""
+
+    def shape(self, window: WindowShape) -> tuple[int, int]:
+        """Shape of the values of a window: coefficients, frames."""
+
+    def valid_frames(self, window: WindowShape, valid: int) -> int:
+        """Frames centred within the first *valid* samples, from the first."""
+
+    def resolve(self, engine: Engine, window: WindowShape) -> str:
+        """The engine that computes the feature here; ``auto`` becomes the fastest that works."""
+
+    def transform(self, window: WindowShape, engine: Engine) -> Transform:
+        """Make a transform.
+
+        Raises:
+            MissingDecoder: The engine is not installed, or this processor cannot run it.
+            BadSettings: The engine does not support these settings.
+        """

@@ -1,0 +1,150 @@
+"""A feature by a function of the user: every feature of librosa, or of any other library."""
+
+import hashlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audioloom_audio.errors import BadSettings, FunctionFailed, require
+from audioloom_audio.features.feature import Analysis, Engine, Level, Transform, WindowShape
+from audioloom_audio.features.waveform import loudest_power
+
+Scalar = bool | int | float | str | None
+_DIMENSIONS = 2
+
+
+@dataclass(frozen=True)
+class Function:
+    """The feature that a function computes, window by window.
+
+    The function gets the samples of a window (float32, read-only, zeros where nothing was
+    recorded), the sample rate in Hz, and the arguments by their names. It returns real numbers of
+    one shape for all windows: ``(d, frames)``, or ``(n,)`` for one vector per window. It must be
+    pure: the same samples give the same values.
+
+    Attributes:
+        module: Name of the module or of its file, for errors.
+        source: Text of the module, which is run once in every process that computes the feature.
+        name: Name of the function, and of the feature.
+        arguments: Names and values.
+    """
+
+    level: ClassVar[Level] = "window"
+
+    module: str
+    source: str
+    name: str
+    arguments: tuple[tuple[str, Scalar], ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the module's text, in hex."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+    def check(self, window: WindowShape) -> None:
+        """Raise `BadSettings` if there is no such function, or it returns no feature."""
+        require(self.name.isidentifier(), "feature", "the name of a function", self.name)
+        try:
+            self.shape(window)
+        except FunctionFailed as error:
+            raise BadSettings(f"feature: expected {error.expected}, found {error.found}") from error
+
+    def shape(self, window: WindowShape) -> tuple[int, int]:
+        """Shape of the values, found by calling the function with noise."""
+        return _shape(self, window)
+
+    def valid_frames(self, window: WindowShape, valid: int) -> int:
+        """The share of the frames that the samples are of the window, rounded up."""
+        return -(-self.shape(window)[1] * valid // window.samples)
+
+    def resolve(self, engine: Engine, window: WindowShape) -> str:
+        """The function computes by itself."""
+        del engine, window
+        return "function"
+
+    def transform(self, window: WindowShape, engine: Engine) -> Transform:
+        """See `Feature.transform`."""
+        del engine
+        return _Calls(self, window)
+
+    def call(self, samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
+        """Call the function.
+
+        Raises:
+            FunctionFailed: it raised an error, or its result is no finite matrix or vector.
+        """
+        where = f"{self.module}:{self.name}"
+        function = _load(self.module, self.source, self.name)
+        samples = samples.copy()
+        samples.flags.writeable = False
+        try:
+            found = np.asarray(function(samples, rate, **dict(self.arguments)))
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            raise FunctionFailed(f"a feature from {where}", text) from error
+        if found.ndim not in (1, _DIMENSIONS) or found.dtype.kind not in "fiu" or not found.size:
+            what = f"{found.dtype} of shape {found.shape}"
+            raise FunctionFailed(f"real numbers (d, frames) or (n,) from {where}", what)
+        values = np.ascontiguousarray(found.reshape(len(found), -1), np.float32)
+        if not np.isfinite(values).all():
+            raise FunctionFailed(f"finite numbers from {where}", "NaN or infinity")
+        return values
+
+
+class _Calls:
+    margin = 0
+
+    def __init__(self, feature: Function, window: WindowShape) -> None:
+        self._feature, self._rate = feature, window.sample_rate
+        self.kept = feature.shape(window)
+
+    def analyse(self, padded: NDArray[np.float32], valid: int) -> Analysis:
+        """Call the function; the power of the samples tells silence."""
+        del valid
+        loudest = loudest_power(padded)
+        if not np.isfinite(loudest):
+            return Analysis(np.zeros(self.kept, np.float32), loudest)
+        values = self._feature.call(padded, self._rate)
+        if values.shape != self.kept:
+            where = f"{self._feature.module}:{self._feature.name}"
+            raise FunctionFailed(
+                f"the shape {self.kept} from {where}, as of other windows", f"{values.shape}"
+            )
+        return Analysis(values, loudest)
+
+    def values(self, analysed: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
+        """Return the function's values."""
+        del loudest
+        return analysed
+
+
+@lru_cache(maxsize=8)
+def _shape(feature: Function, window: WindowShape) -> tuple[int, int]:
+    noise = 0.1 * np.random.default_rng(0).standard_normal(window.samples, np.float32)
+    rows, frames = feature.call(noise, window.sample_rate).shape
+    return (rows, frames)
+
+
+@lru_cache(maxsize=8)
+def _load(module: str, source: str, name: str) -> Callable[..., Any]:
+    """Run the text of a module, under a name of its own, and return its function."""
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    made = ModuleType(f"audioloom_function_{digest[:16]}")
+    made.__file__ = module
+    sys.modules[made.__name__] = made  # dataclasses and pickle look modules up
+    try:
+        exec(compile(source, module, "exec"), made.__dict__)  # noqa: S102 - the user's own
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise FunctionFailed(f"a module that can be imported, {module}", text) from error
+    function = made.__dict__.get(name)
+    if not callable(function):
+        raise FunctionFailed(f"a function {name!r} in {module}", "none")
+    called: Callable[..., Any] = function
+    return called
