@@ -41,16 +41,6 @@ INLINE void points_3(lanes *re, lanes *im)
     re[2] = mid_re - turned_re, im[2] = mid_im - turned_im;
 }
 
-INLINE void points_4(lanes *re, lanes *im)
-{
-    const lanes a = re[0] + re[2], b = im[0] + im[2], c = re[0] - re[2], d = im[0] - im[2];
-    const lanes e = re[1] + re[3], f = im[1] + im[3], g = re[1] - re[3], h = im[1] - im[3];
-    re[0] = a + e, im[0] = b + f;
-    re[1] = c + h, im[1] = d - g;
-    re[2] = a - e, im[2] = b - f;
-    re[3] = c - h, im[3] = d + g;
-}
-
 INLINE void points_5(lanes *re, lanes *im)
 {
     const REAL c1 = (REAL)0.30901699437494742410, c2 = (REAL)-0.80901699437494742410;
@@ -90,7 +80,7 @@ INLINE void pass(struct place from, struct place to, int length, int stride, int
             else if (radix == 3)
                 points_3(re, im);
             else if (radix == 4)
-                points_4(re, im);
+                transform_4(re, im);
             else
                 points_5(re, im);
             lanes *const out_re = to.re + q + stride * radix * p;
@@ -178,9 +168,9 @@ INLINE void take_frames(struct any_scratch *scratch, const float *const *starts,
     store_bands(scratch->bands, filters->bands, used, targets);
 }
 
-#ifdef ANY_NEIGHBOURS
-void ANY_NEIGHBOURS(const float *samples, long frames, const struct geometry *shape,
-                    const struct filters *filters, float *mel)
+/* Frames of the given numbers, or all from the first on if there are none given. */
+INLINE void take_all(const float *samples, const long *numbers, long frames,
+                     const struct geometry *shape, const struct filters *filters, float *mel)
 {
     static __thread struct any_scratch scratch;
     for (long first = 0; first < frames; first += LANES) {
@@ -188,11 +178,19 @@ void ANY_NEIGHBOURS(const float *samples, long frames, const struct geometry *sh
         const float *starts[LANES];
         float *targets[LANES];
         for (int lane = 0; lane < used; lane++) {
-            starts[lane] = samples + (first + lane) * shape->hop;
-            targets[lane] = mel + (first + lane) * filters->bands;
+            const long number = numbers ? numbers[first + lane] : first + lane;
+            starts[lane] = samples + number * shape->hop;
+            targets[lane] = mel + number * filters->bands;
         }
         take_frames(&scratch, starts, used, shape, filters, targets);
     }
+}
+
+#ifdef ANY_NEIGHBOURS
+void ANY_NEIGHBOURS(const float *samples, long frames, const struct geometry *shape,
+                    const struct filters *filters, float *mel)
+{
+    take_all(samples, 0, frames, shape, filters, mel);
 }
 #endif
 
@@ -200,16 +198,6 @@ void ANY_NEIGHBOURS(const float *samples, long frames, const struct geometry *sh
 void ANY_CHOSEN(const float *samples, const long *numbers, long frames,
                 const struct geometry *shape, const struct filters *filters, float *mel)
 {
-    static __thread struct any_scratch scratch;
-    for (long first = 0; first < frames; first += LANES) {
-        const int used = frames - first < LANES ? (int)(frames - first) : LANES;
-        const float *starts[LANES];
-        float *targets[LANES];
-        for (int lane = 0; lane < used; lane++) {
-            starts[lane] = samples + numbers[first + lane] * shape->hop;
-            targets[lane] = mel + numbers[first + lane] * filters->bands;
-        }
-        take_frames(&scratch, starts, used, shape, filters, targets);
-    }
+    take_all(samples, numbers, frames, shape, filters, mel);
 }
 #endif

@@ -8,7 +8,7 @@
 #define MAX_STEPS 16
 
 /* Triangular filters: each bin lies in the falling half of one band and the rising half of the next.
- * The arrays have a place for each of the N_FFT / 2 + 1 bins. */
+ * The arrays have a place for each bin of a frame. */
 struct filters {
     int bands;
     const int *falling;          /* number of the band that falls there, plus one; 0: none */

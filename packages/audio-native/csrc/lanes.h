@@ -12,6 +12,18 @@ typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
 typedef float loose_floats __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 #define INLINE static inline __attribute__((always_inline))
+
+/* Four points in place. */
+INLINE void transform_4(lanes *re, lanes *im)
+{
+    const lanes a = re[0] + re[2], b = im[0] + im[2], c = re[0] - re[2], d = im[0] - im[2];
+    const lanes e = re[1] + re[3], f = im[1] + im[3], g = re[1] - re[3], h = im[1] - im[3];
+    re[0] = a + e, im[0] = b + f;
+    re[1] = c + h, im[1] = d - g;
+    re[2] = a - e, im[2] = b - f;
+    re[3] = c - h, im[3] = d + g;
+}
+
 /* Band m of all frames in place m + 1: place 0 takes what is in no band. The rest is room for a last
  * block to be read. */
 #define PLACES (MAX_BANDS + 2 + LANES)

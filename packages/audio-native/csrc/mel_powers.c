@@ -19,17 +19,6 @@ struct points {
     lanes re, im;
 };
 
-/* Four points in place. */
-INLINE void transform_4(lanes *re, lanes *im)
-{
-    const lanes a = re[0] + re[2], b = im[0] + im[2], c = re[0] - re[2], d = im[0] - im[2];
-    const lanes e = re[1] + re[3], f = im[1] + im[3], g = re[1] - re[3], h = im[1] - im[3];
-    re[0] = a + e, im[0] = b + f;
-    re[1] = c + h, im[1] = d - g;
-    re[2] = a - e, im[2] = b - f;
-    re[3] = c - h, im[3] = d + g;
-}
-
 /* Eight points from re, im to out_re, out_im. */
 INLINE void transform_8(const lanes *re, const lanes *im, lanes *out_re, lanes *out_im)
 {

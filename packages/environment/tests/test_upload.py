@@ -174,13 +174,18 @@ def test_several_at_once_leave_one(prefix: Path, tmp_path: Path) -> None:
     assert [described.name] == names(tmp_path / "ships")
 
 
-def test_power_cut_at_every_step(prefix: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("first", "last"), [((2,), 3), pytest.param((1, 2, 3), 4, marks=pytest.mark.slow)]
+)
+def test_power_cut_at_every_step(
+    prefix: Path, tmp_path: Path, first: tuple[int, ...], last: int
+) -> None:
     """After a cut at any step the next try ends with the whole archive in its place."""
     described = small(prefix)
     with steps(tmp_path / "counter") as taken:
         put_archive(described, locate(tmp_path / "whole"), described.name)
-    # What is written in between is alike: a write, and what follows the last.
-    numbers = sorted({2, *range(taken.count - 2, taken.count + 1)})
+    # What is written in between is alike: the first writes, and all that follows the last.
+    numbers = sorted({*first, *range(taken.count - last + 1, taken.count + 1)})
     for number in numbers:
         folder = tmp_path / f"ships-{number}"
         plan = CrashPlan(tmp_path / f"counter-{number}", number)

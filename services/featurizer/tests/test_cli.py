@@ -40,6 +40,30 @@ def test_a_folder_to_features_and_back(program: Any, source: Path, root: Path) -
     assert 0 == verified.returncode, verified.stderr
 
 
+@pytest.mark.slow  # three sessions of Spark
+def test_refused_and_then_made_twice(program: Any, source: Path, root: Path) -> None:
+    """Over budget nothing is made; the output deleted, run makes it again, byte for byte."""
+    header_only(source / "no" / "s8-bad.wav")
+    recordings = program("scan", source, "--root", root, "--pattern", PATTERN)
+    command = ("run", recordings.stdout.strip(), "--master", "local[2]", "--unit-recordings", 4)
+    refused = program(*command)
+    assert (65, "") == (refused.returncode, refused.stdout), refused.stderr
+    assert "no/s8-bad.wav" in refused.stderr
+    done = program(*command, "--error-budget", "1")
+    assert 0 == done.returncode, done.stderr
+    where = Path(done.stdout.removesuffix("\n"))
+    first = _identity(where)
+    shutil.rmtree(where.parent)
+    anew = program(*command, AUDIOLOOM_FEATURIZER_ERROR_BUDGET="20%")
+    assert done.stdout == anew.stdout, anew.stderr
+    assert first == _identity(where)
+
+
+def _identity(where: Path) -> tuple[str, bytes]:
+    manifest = json.loads(where.read_text())
+    return manifest["identity"], (where.parent / manifest["files"]["name"]).read_bytes()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [

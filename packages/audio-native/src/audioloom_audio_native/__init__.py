@@ -2,7 +2,7 @@
 
 audioloom-audio uses this package if it is installed (``engine="auto"`` or ``"native"``). It
 `supports` frames of many lengths, any hop apart, and at most `MOST_BANDS` triangular filters.
-Frames of `N_FFT` samples, `HOP_LENGTH` apart, have kernels of their own, which are faster.
+Frames of `N_FFT` samples, `HOP_LENGTH` apart, have kernels of their own.
 """
 
 from audioloom_audio_native.kernels import (

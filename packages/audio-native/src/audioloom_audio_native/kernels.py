@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from audioloom_audio_native.library import best_level, library
 
 # As in csrc/kernels.h.
-N_FFT: Final = 2048  # with a hop of 512 there are kernels for this length alone, twice as fast
+N_FFT: Final = 2048  # with a hop of 512 there are kernels for this length alone
 HOP_LENGTH: Final = 512
 MOST_BANDS: Final = 256
 LONGEST_FRAME: Final = 8192

@@ -2,8 +2,7 @@
 
 `extract` yields the windows (`Window`) of a recording by `ExtractionSettings`, with the feature
 `Mfcc`, `LogMel`, `Waveform` or `Function`. `DigestingReader` computes the checksum of the file
-during decoding. Every refusal is a `RefusedRecording` with a
-stable ``kind``.
+during decoding. Every refusal is a `RefusedRecording` with a stable ``kind``.
 """
 
 from audioloom_audio.decoding.raw_format import RawFormat

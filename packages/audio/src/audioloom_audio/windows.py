@@ -146,15 +146,15 @@ class Windower:
     def _emit(self) -> Iterator[Window]:
         number, valid = self._count, self._filled
         analysis = self._analyse(valid, f"in the window at {self._start(number):g} s")
+        finished = []
         if self._spool is None:
-            made = self._window(number, valid, analysis, analysis.loudest)
-        self._count += 1
-        self._advance()
-        if self._spool is None:
-            yield made
+            finished = [self._window(number, valid, analysis, analysis.loudest)]
         else:
             wanted = self._settings.windows == "all" or number == 0
             self._spool.add(valid, analysis, keep=wanted)
+        self._count += 1
+        self._advance()
+        yield from finished
 
     def _analyse(self, valid: int, where: str) -> Analysis:
         # Transforms belong to threads, and a generator may change threads: look it up each time.

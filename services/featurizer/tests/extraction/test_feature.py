@@ -15,9 +15,9 @@ from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.feature import PRESETS, chosen_feature
 from audioloom_featurizer.extraction.recipe import recipe_of, settings_from_recipe
 from audioloom_featurizer.settings import PlanSettings, VerifySettings
-from audioloom_manifest.reader import Opened
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import BadConfiguration
-from featurizer_work import features_of, scan
+from featurizer_work import checksums, features_of, run, scan, supervised
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "librosa_features.py"
 LEVELS = """
@@ -129,6 +129,18 @@ def test_a_function_is_the_feature(source: Path, root: Path, function: str) -> N
     (row, *_) = pq.read_table(Path(opened.folder.path, entry.path)).to_pylist()
     assert np.isfinite(np.frombuffer(row["levels"], "<f4")).all()
     verify(VerifySettings(manifest=str(opened.location)))
+
+
+def test_a_function_travels_to_the_processes_that_decode(
+    source: Path, root: Path, function: str
+) -> None:
+    """As text: there they have neither its file nor its module."""
+    recordings = str(scan(source, root).text)
+    asked = {"feature": function, "normalise": "none"}
+    here = run(recordings, root=str(root / "here"), **asked)
+    there = run(recordings, supervised, root=str(root / "there"), **asked)
+    one, other = (read_manifest(str(made.text), "features") for made in (here, there))
+    assert checksums(one) == checksums(other)
 
 
 def against(opened: Opened, function: str | None) -> Any:

@@ -4,9 +4,11 @@ All engines agree within the contract, but not in every bit. `resolved` replaces
 engine that is installed and runs on this processor, so that a run can record which one it used.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audioloom_audio.errors import AudioError, BadSettings, MissingDecoder
 from audioloom_audio.features.feature import Engine, WindowShape
@@ -37,8 +39,7 @@ def mel_engine(
         return LibrosaEngine(settings, window, n_mfcc)
     if chosen == "native" and (obstacle := _native_obstacle(settings, window)):
         raise obstacle
-    filters = _filters(settings, window)
-    below, above = bins_outside(filters)
+    below, filters, above = _filters(settings, window)
     kernels = _kernels(chosen, filters, n_mfcc, settings.hop_length)
     if not len(below) + len(above):
         return MelEngine(settings, window, kernels, kernels)
@@ -56,9 +57,13 @@ def native() -> Any:
     return audioloom_audio_native
 
 
-def _filters(settings: MelSpectrum, window: WindowShape) -> Any:
+@lru_cache(maxsize=8)  # asked for with every recording
+def _filters(settings: MelSpectrum, window: WindowShape) -> tuple[NDArray[np.float32], ...]:
+    """The filters of the bins below all bands, of the bands, and of the bins above."""
     rate, highest = window.sample_rate, settings.highest(window)
-    return mel_filters(rate, settings.n_fft, settings.n_mels, settings.fmin, highest)
+    filters = mel_filters(rate, settings.n_fft, settings.n_mels, settings.fmin, highest)
+    below, above = bins_outside(filters)
+    return below, filters, above
 
 
 def _kernels(chosen: str, filters: Any, n_mfcc: int, hop_length: int) -> Kernels:
@@ -84,7 +89,7 @@ def _native_obstacle(settings: MelSpectrum, window: WindowShape) -> AudioError |
             "engine='native' needs a processor with AVX2 and FMA (x86-64-v3), which this is not: "
             "take engine='numpy'"
         )
-    bands = settings.n_mels + sum(map(len, bins_outside(_filters(settings, window))))
+    bands = sum(map(len, _filters(settings, window)))
     if not found.supports(settings.n_fft) or bands > found.MOST_BANDS:
         return BadSettings(
             f"engine: expected 'numpy' for n_fft={settings.n_fft}, n_mels={settings.n_mels}; found"

@@ -1,10 +1,10 @@
 """The feature of a run: from the options, into a recipe, and back from a recipe."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from audioloom_audio import Feature, Function, LogMel, Mfcc, Waveform
+from audioloom_audio import ExtractionSettings, Feature, Function, LogMel, Mfcc, Waveform
 from audioloom_stage.functions import find_function
 
 from audioloom_featurizer.errors import InvalidOption
@@ -23,9 +23,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Frames of 32 ms every 10 ms for speech, as speech recognition has them; of 46 ms for music."""
 
-SAMPLE_RATE = 16000
-
-_KINDS: dict[str, Callable[..., Feature]] = {
+_KINDS: dict[str, type[Mfcc | LogMel | Waveform]] = {
     "mfcc": Mfcc, "log-mel": LogMel, "waveform": Waveform,
 }  # fmt: skip
 _MEL = ("n_fft", "hop_length", "n_mels", "n_mfcc", "fmin", "fmax", "top_db", "level")
@@ -42,7 +40,7 @@ def chosen_feature(settings: FeatureSettings) -> tuple[Feature, int]:
     preset = PRESETS[settings.preset] if settings.preset else {}
     asked = {name: getattr(settings, name) for name in _MEL}
     asked = {name: value for name, value in asked.items() if value is not None}
-    rate = settings.sample_rate or preset.get("sample_rate", SAMPLE_RATE)
+    rate = settings.sample_rate or preset.get("sample_rate", ExtractionSettings.sample_rate)
     kind = _KINDS.get(settings.feature)
     if kind is None:
         _refuse(settings.feature, asked)
@@ -53,7 +51,7 @@ def chosen_feature(settings: FeatureSettings) -> tuple[Feature, int]:
             expected="a function by --feature",
             found=f"--feature {settings.feature}",
         )
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    known = {field.name for field in fields(kind)}
     _refuse(settings.feature, asked.keys() - known)
     given = {**preset, **asked}
     return kind(**{name: given[name] for name in known & given.keys()}), rate
@@ -84,7 +82,7 @@ def feature_from(
     """
     if "source_sha256" in parameters:
         return _same_function(name, parameters, function)
-    kind = {kind.name: kind for kind in (Mfcc, LogMel, Waveform)}.get(name)
+    kind = {kind.name: kind for kind in _KINDS.values()}.get(name)
     if kind is None:
         raise InvalidOption(
             "the run was not made by a feature known here",

@@ -70,10 +70,11 @@ def find_model(reference: str, option: str = "--model") -> ModelSource:
     if place == BUILTIN and module is None:
         expected = f"a built-in function: {', '.join(_REVISIONS)}"
         raise BadModel(where=option, expected=expected, found=repr(function))
-    if module is not None and place in (BUILTIN, module):
-        found = find_function(f"{module}:{function}", option)
+    builtin = module is not None and place in (BUILTIN, module)
+    named = f"{module}:{function}" if builtin else reference
+    found = find_function(named, option, hint=_HINT, raised=BadModel)
+    if builtin:
         return ModelSource(module, found.path, function, revision=revision)
-    found = find_function(reference, option, hint=_HINT, raised=BadModel)
     return ModelSource(found.module, found.path, function, found.sha256)
 
 
