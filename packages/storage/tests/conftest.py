@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from audioloom_mini_cluster.client import running
 from audioloom_storage import Location, locate
+from audioloom_storage_testing.s3_server import S3, running_s3
 from storage_cluster import Cluster
 
 _CAPABILITIES_VERSION_3 = 0x20080522
@@ -32,6 +33,15 @@ def cluster() -> Iterator[Cluster]:
     ):
         patch.setenv("HADOOP_CONF_DIR", found.conf)
         yield Cluster(found)
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    """An S3 server, for as long as the tests run."""
+    with running_s3() as found, pytest.MonkeyPatch.context() as patch:
+        for name, value in found.environment.items():
+            patch.setenv(name, value)
+        yield found
 
 
 @pytest.fixture

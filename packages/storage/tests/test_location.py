@@ -98,13 +98,44 @@ def test_bad_hosts_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["s3://bucket/key", "http://host/", "HDFSS://nn/a", "gs://b/file:/a"]
+    "text", ["ftp://host/key", "data://host/", "HDFSS://nn/a", "x://b/file:/a"]
 )
 def test_other_schemes_are_refused_by_name(text: str) -> None:
     """With the list of those that are known."""
     with pytest.raises(UnsupportedScheme, match="file://, hdfs://, webhdfs://") as caught:
         locate(text)
     assert text.partition(":")[0].lower() + "://" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "uri"),
+    [
+        ("s3a://bucket/a/", "s3://bucket/a"),
+        ("S3://bucket", "s3://bucket/"),
+        ("gcs://bucket/a?b", "gs://bucket/a%3Fb"),
+        ("az://container/a", "abfs://container/a"),
+        (
+            "abfss://container@account.dfs.core.windows.net/a",
+            "abfs://container@account.dfs.core.windows.net/a",
+        ),
+        ("https://host:8443/a%20b/%3F", "https://host:8443/a b/%3F"),
+    ],
+)
+def test_object_stores_have_one_name_each(text: str, uri: str) -> None:
+    """Whatever Hadoop or the tools of a cloud call them; and the URI is read back."""
+    assert uri == locate(text).uri
+    assert locate(text) == locate(uri)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["s3:///key", "gs://", "https:///a", "abfs://me:secret@host/a", "s3://key:secret@bucket/a"],
+)
+def test_object_stores_need_a_bucket_and_no_key(text: str) -> None:
+    """The variables of each library hold the credentials."""
+    with pytest.raises(UnsafePath) as caught:
+        locate(text)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "a\0b", "hdfs://nn/%00", "/a\ud800", "\udcc3\udca9"])

@@ -87,6 +87,19 @@ class NotConfigured(StorageError):
     """This machine lacks a package or a configuration that the storage needs."""
 
 
+_EXTRAS = {"gs": "gcs", "abfs": "azure", "https": "http"}
+
+
+def not_installed(where: object, package: str) -> NotConfigured:
+    """Return the error for a location whose storage needs a package that is not installed."""
+    scheme = str(where).partition("://")[0]
+    return NotConfigured(
+        f"{scheme}:// needs the package {package}, which is not installed",
+        where=where,
+        hint=f'pip install "audioloom-storage[{_EXTRAS.get(scheme, scheme)}]"',
+    )
+
+
 def taken(target: object, *, is_folder: bool) -> StorageError:
     """Return the error for a target that exists already and was left as it is."""
     if is_folder:

@@ -10,11 +10,19 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from audioloom_storage.errors import NotFound, UnsafePath, UnsupportedScheme
 
-SCHEMES = ("file", "hdfs", "webhdfs")
+FILE_SCHEMES = ("file", "hdfs", "webhdfs")
+"""Storages with folders, permissions and an atomic rename."""
 
+OBJECT_SCHEMES = ("s3", "gs", "abfs", "http", "https")
+"""Storages that fsspec reads; audioloom writes to those that refuse to replace an object."""
+
+SCHEMES = (*FILE_SCHEMES, *OBJECT_SCHEMES)
+
+_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 _JAVA_URI = re.compile(r"\A(file|hdfs|webhdfs):(?=/(?!/))", re.IGNORECASE)  # as Java writes file:/a
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_AZURE = re.compile(r"[a-z0-9$-]+@[a-z0-9]+\.(?:dfs|blob)\.core\.windows\.net")
 _SLASHES = re.compile(r"/(?:\.?/|\.\Z)*")
 _UNSAFE_PART = re.compile(r"/\.{0,2}(?:/|\Z)")  # looked for in text that starts with a slash
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
@@ -30,14 +38,15 @@ class Location:
     """A place on a storage: always absolute, without "." or "..", without a trailing slash.
 
     Args:
-        scheme: "file", "hdfs" or "webhdfs".
-        authority: "" for file; else a host, host:port or name service, "" for the cluster's own.
+        scheme: one of `SCHEMES`.
+        authority: "" for file; a host, host:port or name service for hdfs, "" for the cluster's
+            own; a bucket for s3 and gs; a container for abfs, with its account or without.
         path: absolute POSIX path. Bytes of a local name that are no UTF-8 are kept as in Python
         (surrogateescape).
 
     Raises:
         UnsafePath: authority or path are not of that form.
-        UnsupportedScheme: the scheme is none of the three.
+        UnsupportedScheme: the scheme is none of these.
     """
 
     scheme: str
@@ -50,9 +59,9 @@ class Location:
             raise UnsupportedScheme(
                 f"{self.scheme}:// is no storage known here", expected=f"a path, or one of {known}"
             )
-        if self.authority and (self.scheme == "file" or not _AUTHORITY.fullmatch(self.authority)):
+        if not _is_authority(self.scheme, self.authority):
             # The authority is not repeated: the text before an "@" may be a password.
-            form = "/path" if self.scheme == "file" else "host:port/path without a user"
+            form = _FORMS.get(self.scheme, "host:port/path without a user")
             found = f"this {self.scheme}:// URI names its host in a way not known"
             raise UnsafePath(found, expected=f"{self.scheme}://{form}")
         _check_path(self.scheme, self.path)
@@ -127,7 +136,7 @@ def locate(text: str | Location | os.PathLike[str]) -> Location:
 
     Raises:
         UnsafePath: empty, or a URI with "..", a user or a password, or what no path can hold.
-        UnsupportedScheme: a scheme other than file, hdfs, webhdfs.
+        UnsupportedScheme: a scheme that is not among `SCHEMES`.
         NotFound: a relative path, and the working directory is gone.
     """
     if isinstance(text, Location):
@@ -139,6 +148,12 @@ def locate(text: str | Location | os.PathLike[str]) -> Location:
         at_home = text == "~" or text.startswith("~/")
         return _local(os.path.expanduser(text) if at_home else text)
     scheme, authority, path = parts[1].lower(), parts[2], parts[3]
+    scheme = _ALIASES.get(scheme, scheme)
+    if scheme in _WEB and ("?" in path or "#" in path):
+        raise UnsafePath(
+            "this URL has a query or a fragment, which may hold a key and would be recorded",
+            expected=f"{scheme}://host/path; %3F for a question mark in a name",
+        )
     if scheme == "file" and authority == "localhost":
         authority = ""
     _check_text(path)
@@ -146,6 +161,25 @@ def locate(text: str | Location | os.PathLike[str]) -> Location:
         decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
         path = decoded.decode("utf-8", "surrogateescape")
     return Location(scheme, authority, _SLASHES.sub("/", path).rstrip("/") or "/")
+
+
+_WEB = ("http", "https")
+_FORMS = {
+    "file": "/path",
+    "s3": "bucket/path",
+    "gs": "bucket/path",
+    "abfs": "container@account.dfs.core.windows.net/path",
+}
+
+
+def _is_authority(scheme: str, authority: str) -> bool:
+    if scheme == "file":
+        return not authority
+    if not authority:
+        return scheme not in OBJECT_SCHEMES
+    if scheme == "abfs" and _AZURE.fullmatch(authority):
+        return True
+    return _AUTHORITY.fullmatch(authority) is not None
 
 
 def _local(text: str) -> Location:

@@ -5,14 +5,17 @@ from importlib import import_module
 from typing import cast
 
 from audioloom_storage.backend.protocol import Backend
-from audioloom_storage.errors import NotConfigured
+from audioloom_storage.errors import not_installed
 from audioloom_storage.location import Location
 
 MODULES = {
     "file": "audioloom_storage.local.backend",
     "hdfs": "audioloom_storage.hdfs.backend",
     "webhdfs": "audioloom_storage.webhdfs.backend",
+    "s3": "audioloom_storage.objects.s3",
+    **dict.fromkeys(("gs", "abfs", "http", "https"), "audioloom_storage.objects.backend"),
 }
+
 
 Between = Callable[[Backend], Backend]
 
@@ -43,8 +46,4 @@ def _imported(location: Location) -> Backend:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "audioloom_storage":
             raise
-        raise NotConfigured(
-            f"{location.scheme}:// needs the package {error.name}, which is not installed",
-            where=location,
-            hint=f'pip install "audioloom-storage[{location.scheme}]"',
-        ) from error
+        raise not_installed(location, str(error.name)) from error

@@ -21,13 +21,19 @@ _HADOOP = ("hdfs", "webhdfs")
 # Other processes and other users are not there, and its folders have no permissions to speak of.
 _ALONE = ("test_reading.py", "test_writing.py")
 
+# An object has neither owner nor permissions, and no temporary name.
+_ON_S3 = ("test_reading.py", "test_writing.py", "test_races.py", "test_crashes.py")
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test once for each storage; that in memory where one process is enough."""
     chosen = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "place" in metafunc.fixturenames and "place" not in chosen:
         memory = ["memory"] if metafunc.definition.path.name in _ALONE else []
-        metafunc.parametrize("place", [*_LOCAL_WAYS, *memory, *_HADOOP], indirect=True)
+        places = [*_LOCAL_WAYS, *memory, *_HADOOP]
+        if metafunc.definition.path.name in _ON_S3:
+            places.append("s3")
+        metafunc.parametrize("place", places, indirect=True)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -47,6 +53,11 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
             empty = locate("/in/memory")
             make_folder(empty)
             yield Place(empty, "")
+        return
+    if request.param == "s3":
+        empty = locate(request.getfixturevalue("s3").root) / os.urandom(8).hex()
+        make_folder(empty)
+        yield Place(empty, "")
         return
     if request.param not in _LOCAL_WAYS:
         cluster = request.getfixturevalue("cluster")

@@ -33,7 +33,7 @@ SLOW = pytest.mark.slow
 BY_EXCEPTION = pytest.mark.parametrize(
     "place",
     [
-        *("local", "local-without-links", "local-without-any"),
+        *("local", "local-without-links", "local-without-any", "s3"),
         *(pytest.param(name, marks=SLOW) for name in ("hdfs", "webhdfs")),
     ],
     indirect=True,
@@ -43,7 +43,7 @@ BY_SIGNAL = pytest.mark.parametrize(
     [
         "local",
         *(pytest.param(f"local-without-{each}", marks=SLOW) for each in ("links", "any")),
-        *(pytest.param(name, marks=SLOW) for name in ("hdfs", "webhdfs")),
+        *(pytest.param(name, marks=SLOW) for name in ("hdfs", "webhdfs", "s3")),
     ],
     indirect=True,
 )

@@ -8,7 +8,12 @@ from audioloom_storage import Location, create, list_folder, read_bytes, walk
 from storage_place import Place
 
 PUBLISHERS = 6
-ROUNDS = {"file": 25, "hdfs": 10, "webhdfs": 6}  # over HTTP each takes a quarter of a second
+ROUNDS = {
+    "file": 25,
+    "hdfs": 10,
+    "webhdfs": 6,
+    "s3": 6,
+}  # over HTTP each takes a quarter of a second
 
 PUBLISHER = """
 import json, sys

@@ -28,6 +28,13 @@ from audioloom_storage import (
     walk,
 )
 
+# An object store has no temporary names, and one name may be that of a file and of a folder.
+WITH_NAMES = pytest.mark.parametrize(
+    "place",
+    ["local", "local-without-links", "local-without-any", "memory", "hdfs", "webhdfs"],
+    indirect=True,
+)
+
 
 def names(folder: Location) -> list[str]:
     """What lies anywhere below, temporary or not."""
@@ -61,6 +68,7 @@ def test_a_folder_is_no_target(folder: Location) -> None:
     assert ["m.json/inside"] == names(folder)
 
 
+@WITH_NAMES
 def test_an_empty_folder_that_appears_while_writing_is_no_target(folder: Location) -> None:
     """A plain rename would replace it."""
     with pytest.raises(IsAFolder), create(folder / "m.json") as file:  # noqa: PT012
@@ -115,6 +123,7 @@ def test_an_unfinished_file_that_is_removed_is_no_missing_input(folder: Location
     publish(folder / "file", b"x")
 
 
+@WITH_NAMES
 def test_nothing_appears_before_the_end(folder: Location) -> None:
     """While a file is written, its name is free, and one temporary name lies beside it."""
     with create(folder / "data") as file:

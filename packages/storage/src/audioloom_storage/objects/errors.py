@@ -1,0 +1,126 @@
+"""Errors of fsspec's libraries as errors of this package, without importing any of them."""
+
+import errno
+import re
+from typing import Any
+
+from audioloom_storage.errors import (
+    AlreadyExists,
+    NoSpace,
+    NotConfigured,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+    Unavailable,
+    UnsafePath,
+)
+from audioloom_storage.location import Location
+from audioloom_storage.remote.retry import Busy, Outage
+
+_SHOWN_LETTERS = 200
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or the role of this machine",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS, or the account of this machine",
+    "abfs": "AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
+    "http": "no credentials are sent",
+    "https": "no credentials are sent",
+}
+
+_BY_STATUS: dict[int, type[StorageError]] = {
+    401: PermissionDenied,
+    403: PermissionDenied,
+    404: NotFound,
+    408: Outage,
+    409: Busy,  # a conditional write meets another one (S3)
+    410: NotFound,
+    412: AlreadyExists,
+    414: UnsafePath,
+    425: Busy,
+    429: Busy,
+    501: NotConfigured,
+    503: Busy,
+    507: NoSpace,
+}
+_SERVER_ERRORS = range(500, 600)
+
+_BY_NUMBER: dict[int | None, type[StorageError]] = {
+    errno.EBUSY: Busy,
+    errno.ENAMETOOLONG: UnsafePath,
+    errno.EMSGSIZE: NoSpace,
+    errno.ENOSYS: NotConfigured,
+    errno.EREMOTEIO: Outage,
+    errno.EPERM: PermissionDenied,
+}
+
+
+_HINTS: dict[type[StorageError], str] = {
+    PermissionDenied: "Check the permissions of the account, and its credentials: {credentials}.",
+    Outage: "Check the address and run again.",
+    Busy: "Run again later.",
+}
+_ONE_MEANING: dict[type[StorageError], str] = {
+    NotFound: "nothing lies there",
+    AlreadyExists: "a file lies there, and none is ever replaced",
+}
+
+_BY_CLASS: tuple[tuple[type[Exception], type[StorageError]], ...] = (
+    (FileNotFoundError, NotFound),
+    (FileExistsError, AlreadyExists),
+    (PermissionError, PermissionDenied),
+    (TimeoutError, Outage),
+    (ConnectionError, Outage),
+)
+_BY_NAME = (
+    (re.compile("Credential"), PermissionDenied),
+    (re.compile("Connect|Timeout|Disconnected|DNS"), Outage),
+)
+
+
+def translated(error: BaseException, location: Location) -> StorageError:
+    """Return a failure of a library as an error of this package that names *location*."""
+    if isinstance(error, StorageError):
+        return error
+    cause = _inner(error)
+    kind = _kind(cause)
+    found = _ONE_MEANING.get(kind) or _said(cause)
+    hint = _HINTS.get(kind, "").format(credentials=_CREDENTIALS[location.scheme])
+    return kind(f"no answer: {found}" if kind is Outage else found, where=location, hint=hint)
+
+
+def _inner(error: BaseException) -> BaseException:
+    """The failure itself: fsspec's HTTP reports every one as a file that is not found."""
+    while isinstance(error, FileNotFoundError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _kind(error: BaseException) -> type[StorageError]:
+    status = _status(error)
+    if status is not None:
+        return _BY_STATUS.get(status, Outage if status in _SERVER_ERRORS else Unavailable)
+    found = [kind for base, kind in _BY_CLASS if isinstance(error, base)]
+    names = " ".join(base.__name__ for base in type(error).__mro__)
+    found += [kind for name, kind in _BY_NAME if name.search(names)]
+    if isinstance(error, OSError):
+        found.append(_BY_NUMBER.get(error.errno, Unavailable))
+    return found[0] if found else Unavailable
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status, where the library keeps it; botocore's error is the cause of s3fs's."""
+    for each in (error, error.__cause__):
+        response: Any = getattr(each, "response", None)
+        if isinstance(response, dict):
+            found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            if isinstance(found, int):
+                return found
+        for name in ("status", "status_code", "code"):
+            found = getattr(each, name, None)
+            if isinstance(found, int) and 400 <= found < 600:  # noqa: PLR2004 - of HTTP
+                return found
+    return None
+
+
+def _said(error: BaseException) -> str:
+    text = (isinstance(error, OSError) and error.strerror) or str(error)
+    return text.strip().partition("\n")[0].rstrip(".")[:_SHOWN_LETTERS] or type(error).__name__

@@ -1,0 +1,279 @@
+"""Write to S3: an object appears by a conditional PUT, which a store refuses if the key is taken.
+
+A store that ignores the condition would replace objects, so each connection proves first that the
+store refuses. Folders are markers: empty objects whose keys end with a slash, as the consoles of
+object stores make them. Until its commit a file is in memory or in an unfinished multipart upload,
+which no listing shows.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.protocol import Backend, Sink
+from audioloom_storage.backend.temporary import temporary_beside
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NotAFolder,
+    NotConfigured,
+    NotFound,
+    StorageError,
+    Unavailable,
+    gone,
+    taken,
+    unknown,
+)
+from audioloom_storage.location import Location
+from audioloom_storage.objects.backend import Objects
+from audioloom_storage.objects.connection import connection_to
+from audioloom_storage.remote.retry import Outage
+
+PART_BYTES = 16 << 20
+"""Bytes of a part of an upload; S3 takes 10,000 parts, so a file has at most 156 GiB."""
+
+_MOST_PARTS = 10_000
+_KEYS_A_REQUEST = 1000
+_TOKEN = "audioloom-writer"  # noqa: S105 - a name in the metadata, which tells our own object
+_UNLESS_TAKEN = {"IfNoneMatch": "*"}
+
+
+class _S3(Objects):
+    def create(self, location: Location, *, private: bool) -> Sink:
+        """Start a file. The policies of the bucket decide who may read it, private or not."""
+        del private
+        if not _has_marker(location.parent):
+            raise NotFound("no folder lies there", where=location.parent)
+        return _Sink(location)
+
+    def make_folder(self, location: Location, *, private: bool) -> None:
+        """Put the markers that are missing; a file on the way is refused."""
+        del private
+        missing: list[Location] = []
+        while not _has_marker(location):
+            with suppress(NotFound):
+                _call(location, "head_object")
+                raise NotAFolder("a file lies there", where=location, expected="a folder")
+            missing.append(location)
+            location = location.parent
+        for folder in reversed(missing):
+            _call(folder, "put_object", key=_marker(folder), Body=b"")
+            connection_to(folder).remember(folder.path)
+
+    def remove(self, location: Location, *, within: Location | None) -> None:
+        """Delete an object; there are no links."""
+        del within
+        if self.stat(location).is_folder:
+            raise IsAFolder("a folder lies there", where=location, expected="a file")
+        _call(location, "delete_object")
+
+    def remove_tree(self, location: Location, *, within: Location | None) -> None:
+        """Delete all objects below a prefix, a thousand at a time."""
+        del within
+        if not self.stat(location).is_folder:
+            raise NotAFolder("a file lies there", where=location, expected="a folder")
+        connection_to(location).folders.clear()
+        for keys in _pages(location, _KEYS_A_REQUEST):
+            step(Step.REMOVE, location)
+            objects = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
+            answer = _call(location, "delete_objects", key=None, Delete=objects)
+            for failure in answer.get("Errors", ()):
+                raise Unavailable(
+                    f"{failure.get('Key')} was not deleted: {failure.get('Message')}",
+                    where=location,
+                )
+
+    def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
+        """Delete the marker, if nothing else has the prefix."""
+        del within
+        if not self.stat(location).is_folder:
+            raise NotAFolder("a file lies there", where=location, expected="a folder")
+        if next(_pages(location, 2)) != [_marker(location)]:
+            return False
+        connection_to(location).folders.clear()
+        _call(location, "delete_object", key=_marker(location))
+        return True
+
+
+class _Sink:
+    """A file that becomes an object by one conditional request.
+
+    A repeated request may meet the object that an earlier one has made: the token in its metadata
+    tells. Small files wait in memory, larger ones in a multipart upload.
+    """
+
+    def __init__(self, target: Location) -> None:
+        self._target = target
+        self._metadata = {_TOKEN: os.urandom(16).hex()}
+        self._buffer = bytearray()
+        self._upload: str | None = None
+        self._parts: list[dict[str, Any]] = []
+
+    def write(self, data: memoryview) -> int:
+        room = PART_BYTES - len(self._buffer)
+        self._buffer += data[:room]
+        if len(self._buffer) == PART_BYTES:
+            self._send_part()
+        return min(room, len(data))
+
+    def finish(self) -> None:
+        if self._upload is not None and self._buffer:
+            self._send_part()
+
+    def commit(self) -> None:
+        multipart = self._upload is not None
+        _prove(self._target, multipart=multipart)
+        request = self._complete if multipart else self._put
+        unanswered: list[Outage] = []
+
+        def attempt() -> None:
+            try:
+                request()
+            except Outage as error:
+                unanswered.append(error)
+                raise
+
+        try:
+            connection_to(self._target).retry.run(attempt)
+        except (AlreadyExists, NotFound) as error:
+            self._raise_unless_ours(error)
+        except Outage as error:
+            raise unknown(
+                f"the store did not answer the commit: {error.found}", self._target
+            ) from (error)
+        except StorageError as error:
+            if unanswered:
+                raise unknown(f"the store failed at the commit: {error.found}", self._target) from (
+                    error
+                )
+            raise
+        self._upload = None
+
+    def abandon(self) -> None:
+        self._buffer.clear()
+        upload, self._upload = self._upload, None
+        if upload is not None:
+            with suppress(StorageError):
+                _call(self._target, "abort_multipart_upload", UploadId=upload)
+
+    def _send_part(self) -> None:
+        if self._upload is None:
+            answer = _call(self._target, "create_multipart_upload", Metadata=self._metadata)
+            self._upload = answer["UploadId"]
+        number = len(self._parts) + 1
+        if number > _MOST_PARTS:
+            raise Unavailable(
+                "the file is larger than S3 takes in parts",
+                where=self._target,
+                expected=f"at most {_MOST_PARTS * PART_BYTES} bytes",
+            )
+        body = bytes(self._buffer)
+        part = {"PartNumber": number, "UploadId": self._upload, "Body": body}
+        answer = _call(self._target, "upload_part", **part)
+        self._parts.append({"PartNumber": number, "ETag": answer["ETag"]})
+        self._buffer.clear()
+
+    def _put(self) -> None:
+        body = bytes(self._buffer)
+        _attempt(self._target, "put_object", Body=body, Metadata=self._metadata, **_UNLESS_TAKEN)
+
+    def _complete(self) -> None:
+        whole = {"UploadId": self._upload, "MultipartUpload": {"Parts": self._parts}}
+        _attempt(self._target, "complete_multipart_upload", **whole, **_UNLESS_TAKEN)
+
+    def _raise_unless_ours(self, error: StorageError) -> None:
+        try:
+            found = _call(self._target, "head_object")
+        except NotFound:
+            raise gone(self._target) from error
+        except StorageError as blind:
+            raise unknown(f"the store failed after the commit: {blind.found}", self._target) from (
+                error
+            )
+        if found.get("Metadata", {}).get(_TOKEN) != self._metadata[_TOKEN]:
+            raise taken(self._target, is_folder=False) from error
+
+
+def _prove(target: Location, *, multipart: bool) -> None:
+    """Prove once a connection that the store refuses a conditional request for a taken key.
+
+    Raises:
+        NotConfigured: it does not.
+    """
+    request = "complete_multipart_upload" if multipart else "put_object"
+    connection = connection_to(target)
+    if request in connection.proved:
+        return
+    probe = temporary_beside(target)
+    _call(probe, "put_object", Body=b"")
+    sink = _Sink(probe)
+    try:
+        if multipart:
+            sink.write(memoryview(b"probe"))
+            sink._send_part()  # noqa: SLF001 - the last part may be short
+            sink._complete()  # noqa: SLF001
+        else:
+            sink._put()  # noqa: SLF001
+    except AlreadyExists:
+        connection.proved.add(request)
+    else:
+        raise NotConfigured(
+            "this store ignores If-None-Match, so it would replace objects",
+            where=target,
+            expected=f"an answer 412 to a conditional {request} of a taken key",
+            hint="Choose a root on another store, on file:// or on hdfs://.",
+        )
+    finally:
+        sink.abandon()
+        with suppress(StorageError):
+            _call(probe, "delete_object")
+
+
+def _has_marker(folder: Location) -> bool:
+    connection = connection_to(folder)
+    if folder.path == "/" or folder.path in connection.folders:
+        return True
+    try:
+        _call(folder, "head_object", key=_marker(folder))
+    except NotFound:
+        return False
+    connection.remember(folder.path)
+    return True
+
+
+def _marker(folder: Location) -> str:
+    return folder.path[1:] + "/"
+
+
+def _pages(folder: Location, size: int) -> Iterator[list[str]]:
+    """The keys below a prefix, its marker included, in pages."""
+    more: dict[str, str] = {}
+    while True:
+        wanted = {"Prefix": _marker(folder), "MaxKeys": size, **more}
+        answer = _call(folder, "list_objects_v2", key=None, **wanted)
+        yield [each["Key"] for each in answer.get("Contents", ())]
+        if not answer.get("IsTruncated"):
+            return
+        more = {"ContinuationToken": answer["NextContinuationToken"]}
+
+
+def _call(location: Location, method: str, *, key: str | None = "", **options: Any) -> Any:
+    """Make a request of S3 for a location's key, another key or none; repeat it if unanswered."""
+    connection = connection_to(location)
+    return connection.call(location, _request(location, method, key, options))
+
+
+def _attempt(location: Location, method: str, **options: Any) -> Any:
+    return connection_to(location).attempt(location, _request(location, method, "", options))
+
+
+def _request(
+    location: Location, method: str, key: str | None, options: dict[str, Any]
+) -> Callable[[Any], Any]:
+    named = options if key is None else {"Key": key or location.path[1:], **options}
+    return lambda filesystem: filesystem.call_s3(method, Bucket=location.authority, **named)
+
+
+BACKEND: Backend = _S3()
