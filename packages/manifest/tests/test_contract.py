@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
 import pytest
+from audioloom_manifest.envelope import FILES_VERSION, Kind, version_of
 from audioloom_manifest.layout import FOLDERS
 from audioloom_manifest.schemas import FROZEN, main, schema_files
 
@@ -24,18 +25,29 @@ RELEASED = {"1.0": "8d989fed7134ebd84fbf824fe172a31c25c3c394e441d3ca97a33429fb43
 """The digest of the lines of each frozen version: no entry here ever becomes another."""
 
 
-def schema(name: str) -> Any:
+DRAFTS = {"1.1"}
+"""Versions that may still change; their files are listed as well."""
+
+
+def schema(name: str, version: str) -> Any:
     """The schema of a kind, or of an entry of a files list."""
-    return json.loads((CONTRACTS / f"schemas/{name}-1.0.schema.json").read_bytes())
+    return json.loads((CONTRACTS / f"schemas/{name}-{version}.schema.json").read_bytes())
+
+
+def newest(kind: str) -> Any:
+    """The schema of a kind as it is written now."""
+    return schema(kind, version_of(cast("Kind", kind)))
 
 
 @pytest.mark.parametrize("name", sorted(READ))
 def test_what_is_read_fits_the_schema(name: str) -> None:
     """What the models accept, the schema published for the kind accepts."""
     manifest = READ[name]["manifest"]
-    jsonschema.Draft202012Validator(schema(manifest["kind"])).validate(manifest)
+    version = min(manifest["version"], version_of(manifest["kind"]))  # a later one is cut to ours
+    whole = schema(manifest["kind"], version)
+    jsonschema.Draft202012Validator(whole).validate(manifest)
     for entry in READ[name]["files"]:
-        jsonschema.Draft202012Validator(schema("file-entry")).validate(entry)
+        jsonschema.Draft202012Validator(schema("file-entry", FILES_VERSION)).validate(entry)
 
 
 def test_schema_files_are_what_the_models_say() -> None:
@@ -76,12 +88,11 @@ def test_the_example_of_a_kind_is_a_case(kind: str) -> None:
     """The complete manifest in the text is one that the reader reads."""
     examples = [json.loads(text) for text in re.findall(r"```json\n(\{.*?\n)```", SPEC, re.DOTALL)]
     (example,) = [each for each in examples if each.get("kind") == kind]
-    assert READ[f"{kind}-complete"]["manifest"] == example
+    assert READ[f"{kind}-1.1-complete"]["manifest"] == example
 
 
-def fields(name: str) -> Iterator[tuple[str, str]]:
+def fields(whole: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The fields of a schema, with those of the objects in them, and whether each is required."""
-    whole = schema(name)
 
     def below(part: dict[str, Any], above: str) -> Iterator[tuple[str, str]]:
         for field, each in part["properties"].items():
@@ -105,7 +116,7 @@ def table(*titles: str) -> set[tuple[str, str]]:
         section = re.search(rf"^#+ {title}\n(.*?)(?=^#+ |\Z)", SPEC, re.MULTILINE | re.DOTALL)
         assert section, title
         rows = re.findall(
-            r"^\| `([\w.*-]+)` \| [^|]+ \| (\w+) \| 1\.0 \|", section[1], re.MULTILINE
+            r"^\| `([\w.*-]+)` \| [^|]+ \| (\w+) \| 1\.[01] \|", section[1], re.MULTILINE
         )
         found |= set(rows)
     return found
@@ -114,21 +125,21 @@ def table(*titles: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("kind", FOLDERS)
 def test_the_table_of_a_kind_has_its_fields(kind: str) -> None:
     """Each field of recipe and stats once, and whether it may be absent."""
-    expected = {each for each in fields(kind) if each[0].startswith(("recipe.", "stats."))}
+    expected = {each for each in fields(newest(kind)) if each[0].startswith(("recipe.", "stats."))}
     assert expected == table(f"Fields of `{kind}`")
 
 
 def test_the_table_of_the_envelope_has_its_fields() -> None:
     """The fields that all kinds share."""
     expected = {
-        each for each in fields("features") if not each[0].startswith(("recipe.", "stats."))
+        each for each in fields(newest("features")) if not each[0].startswith(("recipe.", "stats."))
     }
     assert expected == table("Fields of every manifest")
 
 
 def test_the_table_of_an_entry_has_its_fields() -> None:
     """The fields of a line of the files list."""
-    assert set(fields("file-entry")) == table("Fields of an entry")
+    assert set(fields(schema("file-entry", FILES_VERSION))) == table("Fields of an entry")
 
 
 # --- what is frozen ------------------------------------------------------------------------------
@@ -165,7 +176,10 @@ def broken_promises(contracts: Path) -> list[str]:
     }
     problems, listed = [], set()
     for version, lines in sections(contracts).items():
-        if RELEASED.get(version) != sha256("\n".join(lines).encode()).hexdigest():
+        if (
+            version not in DRAFTS
+            and RELEASED.get(version) != sha256("\n".join(lines).encode()).hexdigest()
+        ):
             problems.append(
                 f"{FROZEN}: expected the lines of {version} as they were frozen, found others:"
                 " restore them, and list what is new under a later minor version"
@@ -213,7 +227,7 @@ def remove_a_version(contracts: Path) -> None:
 
 
 def add_a_file(contracts: Path) -> None:
-    (contracts / "schemas/shards-1.1.schema.json").write_text("{}")
+    (contracts / "schemas/shards-1.9.schema.json").write_text("{}")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +237,7 @@ def add_a_file(contracts: Path) -> None:
         (change_a_file_and_its_line, "expected the lines of 1.0 as they were frozen"),
         (remove_a_file, "case.json: expected what was frozen with 1.0, found nothing"),
         (remove_a_version, "1.0: its lines are gone"),
-        (add_a_file, "1.1.schema.json: expected a line in FROZEN.sha256, found none"),
+        (add_a_file, "1.9.schema.json: expected a line in FROZEN.sha256, found none"),
     ],
 )
 def test_a_change_of_what_is_frozen_is_told(

@@ -66,7 +66,7 @@ def test_statistics_are_in_the_identity() -> None:
 
 
 class LaterRecipe(FeaturesRecipe):
-    added: Annotated[int | None, since(1)] = None
+    added: Annotated[int | None, since(2)] = None
 
 
 class LaterManifest(FeaturesManifest):
@@ -78,8 +78,8 @@ LATER = {"added": 7}
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be a release that knows version 1.1 of features, with a field more in the recipe."""
-    monkeypatch.setitem(MINORS, "features", 1)
+    """Be a release that knows version 1.2 of features, with a field more in the recipe."""
+    monkeypatch.setitem(MINORS, "features", 2)
     monkeypatch.setitem(MODELS, "features", LaterManifest)
 
 
@@ -103,11 +103,11 @@ def test_a_later_release_reads_what_was_written_before(
 ) -> None:
     """As if it were new: the field has the value that means "as before"."""
     with monkeypatch.context() as before:
-        before.setitem(MINORS, "features", 0)
+        before.setitem(MINORS, "features", 1)
         before.setitem(MODELS, "features", FeaturesManifest)
         old = commit_one(root).opened
     found = read_manifest(old.folder)
-    assert ("1.0", asked(root)) == (found.manifest.version, found.manifest.recipe)
+    assert ("1.1", asked(root)) == (found.manifest.version, found.manifest.recipe)
     assert old.manifest.identity == found.manifest.identity
 
 
@@ -117,10 +117,10 @@ def test_a_release_of_before_reads_what_is_newer(
 ) -> None:
     """It passes over what it does not know, and recomputes the identity with it."""
     with monkeypatch.context() as later:
-        later.setitem(MINORS, "features", 1)
+        later.setitem(MINORS, "features", 2)
         later.setitem(MODELS, "features", LaterManifest)
         recipe: Any = asked(root, **more)
         new = commit(plan(root, recipe), attempt(), [write(root, "a", b"a")], STATS).opened
     found = read_manifest(new.folder)
-    assert ("1.1", RECIPE) == (found.manifest.version, found.manifest.recipe)
+    assert ("1.2", RECIPE) == (found.manifest.version, found.manifest.recipe)
     assert new.manifest.identity == found.manifest.identity

@@ -67,7 +67,9 @@ def test_a_version_that_is_none(tmp_path: Path, version: object) -> None:
         read_manifest(locate(tmp_path))
 
 
-@pytest.mark.parametrize(("version", "newer"), [("1.0", False), ("1.1", True), ("1.10", True)])
+@pytest.mark.parametrize(
+    ("version", "newer"), [("1.0", False), ("1.1", False), ("1.2", True), ("1.10", True)]
+)
 def test_only_a_later_minor_is_newer(tmp_path: Path, version: str, newer: bool) -> None:
     """In one that is known an unknown field is an error in the list of files too."""
     entry = {"path": "a", "bytes": 0, "sha256": "0" * 64, "role": "shard"}

@@ -1099,6 +1099,52 @@ def ordered(run: Run) -> Run:
     return run
 
 
+def minor_1() -> None:
+    """Version 1.1: storages of objects, and the agreement of features."""
+    for kind, make in KINDS.items():
+        run = at_minor_1(make(COMPLETE))
+        if kind == "features":
+            run.manifest["stats"]["agreement"] = {
+                "library": "librosa 0.11.0",
+                "recordings": 4,
+                "windows": 8,
+                "deviation": 0.00025,
+            }
+        good(f"{kind}-1.1-complete", "3.6", f"every field of a {kind} manifest", run)
+        good(f"{kind}-1.1-minimal", "3.6", "no field of version 1.1", at_minor_1(make(MINIMAL)))
+        run = at_minor_1(make(COMPLETE))
+        run.manifest["inputs"] = [an_input("recordings", "gs://bucket/recordings/calls-2025")]
+        good(f"{kind}-1.1-input-object-store", "3.10", "the input lies in a bucket", run)
+        run = at_minor_1(make(COMPLETE))
+        run.manifest["inputs"] = [an_input("recordings", "ftp://host/recordings/calls-2025")]
+        bad(f"{kind}-1.1-input-unknown-scheme", "3.10", "a storage that 1.1 does not know",
+            MALFORMED, run)  # fmt: skip
+    for place in ("s3://bucket/calls", "abfs://container/calls", "https://host:8443/calls"):
+        run = at_minor_1(recordings(COMPLETE))
+        run.manifest["recipe"]["source"] = place
+        scheme = place.partition(":")[0]
+        good(f"recordings-1.1-source-{scheme}", "7.1", "recordings in an object store", run)
+    run = at_minor_1(recordings(COMPLETE))
+    run.manifest["recipe"]["source"] = "ftp://host/calls"
+    bad("recordings-1.1-source-unknown-scheme", "7.1", "a storage that 1.1 does not know",
+        MALFORMED, run)  # fmt: skip
+    for name, value in (("windows", 0), ("deviation", -1.0), ("library", "")):
+        run = at_minor_1(features(COMPLETE))
+        run.manifest["stats"]["agreement"] = {
+            "library": "librosa 0.11.0", "recordings": 1, "windows": 1, "deviation": 0.0,
+            name: value,
+        }  # fmt: skip
+        bad(
+            f"features-1.1-agreement-{name}", "8.2", "a field that is out of bounds", MALFORMED, run
+        )
+
+
+def at_minor_1(run: Run) -> Run:
+    """The run as version 1.1 of its kind."""
+    run.manifest["version"] = "1.1"
+    return run
+
+
 def main() -> None:
     """Write all cases anew."""
     folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parent / "cases"
@@ -1111,6 +1157,7 @@ def main() -> None:
         lists,
         data_files,
         bounds,
+        minor_1,
     ):
         each()
     names = [case.name for case in CASES]

@@ -17,7 +17,7 @@ from audioloom_audio.features.mfcc import Mfcc
 from audioloom_audio.features.waveform import Waveform
 from audioloom_audio.recording import Flag, Recording, Summary
 from audioloom_audio.settings import ExtractionSettings, check_engine, resolve_engine
-from audioloom_audio.windows import Window
+from audioloom_audio.windows import Window, normalised
 
 __all__ = [
     "AudioError",
@@ -43,5 +43,6 @@ __all__ = [
     "check_engine",
     "extract",
     "mel_filters",
+    "normalised",
     "resolve_engine",
 ]

@@ -194,20 +194,28 @@ class Windower:
         )
 
 
+def normalised(values: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+    """Give values mean 0 and deviation 1 over all of them; also return their deviation.
+
+    If the deviation is below 1e-6, the values are constant and become zeros.
+    """
+    # Sums are in float64: in float32 the last digits would depend on the order of the sum.
+    wide = values.astype(np.float64)
+    wide -= wide.mean()
+    deviation = float(np.sqrt(np.einsum("cf,cf->", wide, wide) / wide.size))
+    if deviation < _MIN_DEVIATION:
+        return np.zeros_like(values), 0.0
+    wide *= 1 / deviation
+    return wide.astype(np.float32), deviation
+
+
 def _finish_values(
     computed: NDArray[np.float32], loudest: float, settings: ExtractionSettings
 ) -> tuple[NDArray[np.floating], tuple[Flag, ...]]:
     values: NDArray[np.floating] = computed
     flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":
-        # Sums are in float64: in float32 the last digits would depend on the order of the sum.
-        wide = values.astype(np.float64)
-        wide -= wide.mean()
-        deviation = np.sqrt(np.einsum("cf,cf->", wide, wide) / wide.size)
-        if deviation < _MIN_DEVIATION:
-            values = np.zeros_like(values)
+        values, deviation = normalised(computed)
+        if not deviation:
             flags = (*flags, "constant")
-        else:
-            wide *= 1 / deviation
-            values = wide.astype(np.float32)
     return values.astype(settings.dtype, copy=False), flags

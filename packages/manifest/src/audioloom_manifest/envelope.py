@@ -30,7 +30,7 @@ DERIVED: dict[Kind, frozenset[str]] = {
 
 MAJOR = 1
 VERSION = r"^(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})$"
-MINORS: dict[Kind, int] = {"recordings": 0, "features": 0, "shards": 0, "training-run": 0}
+MINORS: dict[Kind, int] = {"recordings": 1, "features": 1, "shards": 1, "training-run": 1}
 """The newest minor version of each kind: the one that is written."""
 FILES_VERSION = "1.0"
 """Of the lines of a files list, whichever kind it belongs to."""
@@ -148,3 +148,7 @@ class Envelope(Part):
     def to_json(self) -> dict[str, Any]:
         """The manifest as a JSON object."""
         return to_json(self)
+
+    def places(self) -> dict[str, str]:
+        """The locations that the manifest names, by their fields."""
+        return {f"inputs.{n}.location": each.location for n, each in enumerate(self.inputs)}

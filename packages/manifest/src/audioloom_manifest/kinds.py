@@ -19,6 +19,7 @@ from audioloom_manifest.fields import (
     Text,
     Uri,
     Word,
+    since,
 )
 
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -63,6 +64,10 @@ class RecordingsManifest(Envelope):
     recipe: RecordingsRecipe
     stats: RecordingsStats
 
+    def places(self) -> dict[str, str]:
+        """The locations of the inputs and of the source."""
+        return {**super().places(), "recipe.source": self.recipe.source}
+
 
 # --- features ----------------------------------------------------------------------------------
 
@@ -99,6 +104,17 @@ class FeaturesRecipe(Recipe):
     unit_recordings: Positive
 
 
+class Agreement(Part):
+    """How far the values of a sample of recordings are from another library's."""
+
+    library: Word = Field(description="name and version")
+    recordings: Positive = Field(description="recordings that it computed again")
+    windows: Positive = Field(description="windows of these recordings that were compared")
+    deviation: Annotated[float, Field(ge=0)] = Field(
+        description="largest difference of two values, two digits"
+    )
+
+
 class FeaturesStats(Part):
     """Where every input ended: features or ledger."""
 
@@ -110,6 +126,9 @@ class FeaturesStats(Part):
     audio_seconds: Annotated[float, Field(ge=0)]
     refusals: dict[Word, Count]
     labels: LabelCounts = Field(description="windows per label")
+    agreement: Annotated[Agreement | None, since(1)] = Field(
+        default=None, description="with another library; null if it was not compared"
+    )
 
 
 class FeaturesManifest(Envelope):

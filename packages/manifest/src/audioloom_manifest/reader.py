@@ -16,6 +16,7 @@ from audioloom_storage import (
     locate,
     read_bytes,
 )
+from audioloom_storage.location import FILE_SCHEMES
 from pydantic import ValidationError
 
 from audioloom_manifest.canonical import parse_json
@@ -159,10 +160,9 @@ def parse_manifest(
     except ValidationError as error:
         found = describe(error)
     else:
-        found = ", ".join(_absent(manifest.to_json(), value))
+        found = ", ".join((*_absent(manifest.to_json(), value), *_unknown_storage(manifest, minor)))
         if not found:
             return value, manifest
-        found = f"no {found}"
     raise MalformedManifest(
         where=where, expected=f"a {kind} manifest of version {value['version']}", found=found
     )
@@ -172,9 +172,18 @@ def _absent(whole: Mapping[str, Any], found: Mapping[str, Any], above: str = "")
     """The fields that a manifest has to have: those with a default in the models too."""
     for key, value in whole.items():
         if key not in found:
-            yield above + key
+            yield f"no {above}{key}"
         elif isinstance(value, dict):
             yield from _absent(value, found[key], f"{above}{key}.")
+
+
+def _unknown_storage(manifest: Envelope, minor: int) -> Iterator[str]:
+    """The locations that only a later minor version may name."""
+    if minor:
+        return
+    for name, place in manifest.places().items():
+        if "://" in place and locate(place).scheme not in FILE_SCHEMES:
+            yield f"{name}: a storage that version 1.0 does not know (found {place!r})"
 
 
 def _is_newer(manifest: Envelope) -> bool:

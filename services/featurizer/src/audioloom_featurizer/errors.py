@@ -27,6 +27,10 @@ class NothingReadable(BadData):
     """Every recording was refused. Nothing was committed."""
 
 
+class Disagreement(BadData):
+    """Values are further from librosa's than the contract allows. Nothing was committed."""
+
+
 class Damaged(BadData):
     """A run does not match its manifest."""
 

@@ -83,6 +83,10 @@ class Feature(Protocol):
     def level(self) -> Level:
         """Whether values are relative to the level of the window or of the recording."""
 
+    @property
+    def agreement(self) -> float | None:
+        """How far a value may lie from librosa's, before normalisation; None if it has no such."""
+
     def check(self, window: WindowShape) -> None:
         """Raise `BadSettings` if there can be no such feature of such windows."""
 

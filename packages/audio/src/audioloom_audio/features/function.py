@@ -36,6 +36,7 @@ class Function:
     """
 
     level: ClassVar[Level] = "window"
+    agreement: ClassVar[None] = None
 
     module: str
     source: str

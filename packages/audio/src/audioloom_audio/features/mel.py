@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ class MelSpectrum:
             windows of the ``recording`` (and channel). ``recording`` reads every recording to its
             end before the first window, and keeps mel powers on scratch disk (16 kB per second).
     """
+
+    agreement: ClassVar[float] = 3e-4
+    """Decibels; of MFCC only c0 comes near it. Measured over random geometries by the tests."""
 
     n_fft: int = 2048
     hop_length: int = 512

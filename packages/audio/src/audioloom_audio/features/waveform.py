@@ -15,6 +15,7 @@ class Waveform:
 
     name: ClassVar[str] = "waveform"
     level: ClassVar[Level] = "window"
+    agreement: ClassVar[None] = None
 
     def check(self, window: WindowShape) -> None:
         """Every window has samples."""

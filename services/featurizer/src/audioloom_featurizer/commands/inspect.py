@@ -67,7 +67,7 @@ def _lines(opened: Opened[Any]) -> Iterator[str]:
     manifest = opened.manifest
     stats = manifest.stats.model_dump(mode="json")
     del stats["labels"]
-    refusals = stats.pop("refusals", {})
+    refusals, agreement = stats.pop("refusals", {}), stats.pop("agreement", None) or {}
     recipe = manifest.recipe.model_dump(mode="json")
     feature = recipe.pop("feature", {})
     recipe.update({key: feature[key] for key in feature if key != "parameters"})
@@ -85,6 +85,7 @@ def _lines(opened: Opened[Any]) -> Iterator[str]:
     )
     yield from section("recipe", recipe.items())
     yield from section("counts", stats.items())
+    yield from section("computed again", agreement.items())
     yield from section("refusals", refusals.items())
 
 

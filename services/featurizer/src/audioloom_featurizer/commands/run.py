@@ -16,9 +16,11 @@ from audioloom_storage import locate
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.commands.plan import basis_of, planned_run, recipe_in, units_of
+from audioloom_featurizer.extraction.agreement import need_librosa
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
 from audioloom_featurizer.extraction.partition import Unit, commit_units
 from audioloom_featurizer.extraction.recipe import settings_from_recipe
+from audioloom_featurizer.extraction.sample import check_sample
 from audioloom_featurizer.extraction.scheduler import Runner, Task, finish_units, stats_of
 from audioloom_featurizer.extraction.unit import UnitContext
 from audioloom_featurizer.inventory.parquet import inventory_location
@@ -48,7 +50,11 @@ def extract_features(
 ) -> Result:
     """Do the planned run unless it is committed already; return the features manifest.
 
+    A runner of the caller's decodes in this process, so the comparison with librosa does as well.
+
     Raises:
+        MissingLibrary: librosa is not installed.
+        Disagreement: the values are not those of librosa.
         TooManyRefused, NothingReadable: the error budget is exceeded; finished units are kept.
     """
     standing = find_committed(planned)
@@ -56,6 +62,9 @@ def extract_features(
         log.info("already committed", manifest=str(standing.location))
         return _result(standing, already=True)
 
+    extraction = settings_from_recipe(recipe_in(planned), settings.feature)
+    if extraction.feature.agreement is not None:
+        need_librosa(opened.location)
     inventory = inventory_location(opened)
     units = units_of(planned, inventory)
     listed = commit_units(planned.folder, units)
@@ -65,21 +74,23 @@ def extract_features(
         inventory=inventory,
         source=locate(opened.manifest.recipe.source),
         feature=recipe_in(planned).feature,
-        settings=settings_from_recipe(recipe_in(planned), settings.feature),
+        settings=extraction,
         attempt=attempt.id,
         basis=basis_of(planned),
     )
-    runner = runner or partial(
+    limits = WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout)
+    in_spark = partial(
         _in_spark,
-        limits=WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout),
+        limits=limits,
         settings=settings,
         root=root_of(planned.folder),
         source=context.source,
         counts=attempt.counts,
     )
-    receipts = finish_units(context, units, budget, runner)
+    receipts = finish_units(context, units, budget, runner or in_spark)
+    agreement = check_sample(context, units, receipts, None if runner else limits)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
-    committed = commit(planned, attempt, files, stats_of(receipts))
+    committed = commit(planned, attempt, files, stats_of(receipts, agreement))
     log.info("committed" if committed.ours else "already committed")
     return _result(committed.opened, already=not committed.ours)
 

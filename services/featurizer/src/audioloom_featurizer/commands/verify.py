@@ -1,6 +1,5 @@
 """`verify`: read all files of a run again and compare them with its manifest."""
 
-from importlib.util import find_spec
 from typing import Any
 
 from audioloom_manifest.file_list import check_files
@@ -12,12 +11,13 @@ from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
 
 from audioloom_featurizer.commands.inspect import open_ours
-from audioloom_featurizer.errors import BadInventory, Damaged, MissingLibrary
+from audioloom_featurizer.errors import BadInventory, Damaged
+from audioloom_featurizer.extraction.agreement import Comparison, need_librosa
 from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.verification.features import check_features, recordings_of
 from audioloom_featurizer.verification.recordings import check_inventory
-from audioloom_featurizer.verification.values import Comparison, compare_values
+from audioloom_featurizer.verification.values import compare_values
 
 MOST_SHOWN = 20
 _SAID = ("recordings", "windows", "deviation", "where")
@@ -31,7 +31,8 @@ def verify(settings: VerifySettings) -> Result:
         Damaged: the run does not match its manifest; the message has the first problems.
         MissingLibrary: librosa is not installed here.
     """
-    _need_librosa(settings)
+    if settings.against is not None:
+        need_librosa(f"--against {settings.against}")
     opened = open_ours(settings.manifest)
     bind(run=opened.manifest.name)
     entries = opened.files()
@@ -49,7 +50,7 @@ def verify(settings: VerifySettings) -> Result:
         else:
             problems += check_features(opened)
             comparison = _against_librosa(opened, settings)
-            problems += comparison.problems if comparison else ()
+            problems += (*comparison.problems, *comparison.unread) if comparison else ()
     except BadInventory as error:
         problems.append(str(error))
     _stop_at(problems, opened)
@@ -69,15 +70,6 @@ def verify(settings: VerifySettings) -> Result:
         )
         data["librosa"] = {name: getattr(comparison, name) for name in _SAID}
     return Result(lines, data)
-
-
-def _need_librosa(settings: VerifySettings) -> None:
-    if settings.against is not None and find_spec(settings.against) is None:
-        raise MissingLibrary(
-            f"{settings.against} is not installed here",
-            where=f"--against {settings.against}",
-            hint="Install the featurizer with its extra: audioloom-featurizer[librosa].",
-        )
 
 
 def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Comparison | None:

@@ -16,7 +16,7 @@ def translated_errors() -> Iterator[None]:
     except MissingDecoder as error:
         raise MissingLibrary(
             str(error),
-            hint="For an engine: pip install 'audioloom-featurizer[native]', or [librosa]. Then run"
+            hint="For an engine: pip install 'audioloom-featurizer[native]'. Then run"
             " the command again to resume.",
         ) from error
     except BadSettings as error:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias
 
 import structlog
-from audioloom_manifest.kinds import FeaturesStats
+from audioloom_manifest.kinds import Agreement, FeaturesStats
 from audioloom_manifest.receipts import Receipt, read_receipts
 from audioloom_stage.progress_bar import progress
 
@@ -61,7 +61,7 @@ def finish_units(
     return [receipts[names[unit]] for unit in units]
 
 
-def stats_of(receipts: Iterable[Receipt]) -> FeaturesStats:
+def stats_of(receipts: Iterable[Receipt], agreement: Agreement | None = None) -> FeaturesStats:
     """Add up the counts of all units."""
     all_counts = [receipt.counts for receipt in receipts]
     labels: Counter[str] = Counter()
@@ -79,4 +79,5 @@ def stats_of(receipts: Iterable[Receipt]) -> FeaturesStats:
         audio_seconds=round(math.fsum(counts["audio_seconds"] for counts in all_counts), 6),
         refusals=dict(sorted(refusals.items())),
         labels=dict(sorted(labels.items())),
+        agreement=agreement,
     )

@@ -1,0 +1,185 @@
+"""Compute recordings again by librosa and compare the values with those that are stored."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from audioloom_audio import ExtractionSettings, check_engine, normalised
+from audioloom_manifest.kinds import Feature
+from audioloom_storage import Location, open_read
+from numpy.typing import NDArray
+
+from audioloom_featurizer.errors import MissingLibrary
+from audioloom_featurizer.extraction.recording import Refused, extract_recording
+from audioloom_featurizer.inventory.parquet import Row
+from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+
+NORMALISED = 1e-5
+"""How far normalised values may lie from librosa's (SPEC 8.6), unless their deviation is small."""
+
+HALF_STEP = 2.0**-11
+"""What rounding to float16 adds, relative to the value."""
+
+Place: TypeAlias = tuple[int, int]
+"""Window and channel."""
+
+
+class Stored(NamedTuple):
+    """The stored windows of a recording.
+
+    Attributes:
+        row: of the inventory.
+        windows: the values of each window.
+    """
+
+    row: Row
+    windows: dict[Place, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of a comparison with librosa.
+
+    Attributes:
+        recordings: how many recordings were computed again.
+        windows: number of windows of these recordings.
+        deviation: the largest difference between two values.
+        where: the window that has the largest difference.
+        problems: values outside the contract, as texts.
+        unread: recordings that can no longer be read, as texts.
+    """
+
+    recordings: int = 0
+    windows: int = 0
+    deviation: float = 0.0
+    where: str = ""
+    problems: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def __add__(self, other: "Comparison") -> "Comparison":
+        worst = max(self, other, key=lambda each: each.deviation)
+        return Comparison(
+            self.recordings + other.recordings,
+            self.windows + other.windows,
+            worst.deviation,
+            worst.where or self.where or other.where,
+            self.problems + other.problems,
+            self.unread + other.unread,
+        )
+
+
+def need_librosa(where: object) -> None:
+    """Refuse to go on without librosa, which is only imported when it is used.
+
+    Raises:
+        MissingLibrary: it is not installed here.
+    """
+    if find_spec("librosa") is None:
+        raise MissingLibrary(
+            "librosa is not installed here, so the values cannot be compared with librosa's",
+            where=where,
+            expected="librosa, which the featurizer depends on",
+            found="no such module",
+            hint="Install it: pip install librosa.",
+        )
+
+
+def compare(
+    stored: Iterable[Stored],
+    source: Location,
+    settings: ExtractionSettings,
+    heartbeat: Heartbeat | None = None,
+) -> Comparison:
+    """Compare stored windows with those of librosa, which computes the same windows.
+
+    Args:
+        stored: the recordings; with the settings' `windows` "first", their first windows.
+        source: the folder of the recordings.
+        settings: those of the run.
+        heartbeat: beats for each block that is read.
+
+    Raises:
+        MissingDecoder: librosa is not installed here.
+    """
+    by_librosa = replace(settings, engine="librosa", dtype="float32", normalise="none")
+    check_engine(by_librosa)  # imports librosa, which takes seconds, before any recording
+    result = Comparison()
+    for each in stored:
+        result += _compared(each, source, settings, by_librosa, heartbeat or Heartbeat())
+    return result
+
+
+def _compared(
+    stored: Stored,
+    source: Location,
+    settings: ExtractionSettings,
+    by_librosa: ExtractionSettings,
+    heartbeat: Heartbeat,
+) -> Comparison:
+    path = stored.row["path"]
+    with extract_recording(source, stored.row, by_librosa, heartbeat) as outcome:
+        if isinstance(outcome, Refused):
+            found = f"{outcome.kind}: {outcome.row['message']}"
+            return Comparison(unread=(f"{path}: expected to read it again, found {found}",))
+        values = (np.frombuffer(each, "<f4").reshape(settings.shape) for each in outcome.values())
+        again = dict(zip(map(_place, outcome.rows), values, strict=True))
+    if again.keys() != stored.windows.keys():
+        found = f"{len(stored.windows)}"
+        problem = f"{path}: expected {len(again)} windows by librosa, found {found}"
+        return Comparison(1, problems=(problem,))
+    result = Comparison(recordings=1)
+    for (window, channel), value in stored.windows.items():
+        where = f"{path}, window {window} of channel {channel}"
+        deviation, holds = _deviation(value, again[window, channel], settings)
+        problems = () if holds else (f"{where}: {deviation:.2g} from librosa",)
+        result += Comparison(0, 1, deviation, where, problems)
+    return result
+
+
+def _deviation(
+    value: NDArray[np.float64], raw: NDArray[np.float32], settings: ExtractionSettings
+) -> tuple[float, bool]:
+    """The largest difference of values from librosa's, and whether it is within the contract."""
+    promised = settings.feature.agreement or 0.0
+    expected = raw
+    if settings.normalise == "window":
+        expected, deviation = normalised(raw)
+        if not deviation:  # constant but for rounding, whose digits normalisation would enlarge
+            return 0.0, True
+        promised = max(NORMALISED, promised / deviation)
+    wide = expected.ravel().astype(np.float64)
+    rounding = HALF_STEP * np.abs(wide) if settings.dtype == "float16" else 0.0
+    difference = np.abs(value - wide)
+    return float(difference.max()), bool((difference <= promised + rounding).all())
+
+
+def read_stored(
+    folder: Location, file: str, feature: Feature, paths: Iterable[str], *, first: bool = False
+) -> Iterator[tuple[str, dict[Place, NDArray[np.float64]]]]:
+    """Read the windows of recordings from a features file, in the order of their paths.
+
+    With *first* only the first window of each channel is read.
+    """
+    wanted = sorted(paths)
+    filters: list[tuple[str, str, Any]] = [("path", "in", wanted)]
+    if first:
+        filters.append(("window", "==", 0))
+    columns = ["path", "window", "channel", feature.name]
+    with open_read(folder / file) as stream:
+        table = pq.read_table(stream, columns=columns, filters=filters, use_threads=False)
+    dtype = np.dtype(feature.dtype).newbyteorder("<")
+    for path in wanted:
+        rows = table.filter(pc.equal(table["path"], path)).to_pylist()
+        values = (np.frombuffer(row[feature.name], dtype) for row in rows)
+        yield (
+            path,
+            {_place(row): each.astype(np.float64) for row, each in zip(rows, values, strict=True)},
+        )
+
+
+def _place(row: Row) -> Place:
+    return row["window"], row["channel"]

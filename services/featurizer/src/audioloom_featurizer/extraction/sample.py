@@ -1,0 +1,149 @@
+"""Compare a small sample of every run with librosa before its commit.
+
+The sample are the recordings whose paths have the smallest digests, so a rerun compares the same
+ones. Their first windows are read from the features files and computed again.
+"""
+
+import hashlib
+import heapq
+import pickle
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from typing import NamedTuple
+
+import structlog
+from audioloom_manifest.kinds import Agreement
+from audioloom_manifest.receipts import Receipt
+from audioloom_storage import Location
+
+from audioloom_featurizer.errors import Disagreement
+from audioloom_featurizer.extraction.agreement import Comparison, Stored, compare, read_stored
+from audioloom_featurizer.extraction.audio_errors import translated_errors
+from audioloom_featurizer.extraction.partition import Unit
+from audioloom_featurizer.extraction.unit import FEATURES, UnitContext
+from audioloom_featurizer.inventory.parquet import read_batches, read_rows
+from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+from audioloom_featurizer.sandbox.outcome import CrashHistory
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
+
+SAMPLE = 4
+CANDIDATES = 4 * SAMPLE
+"""Refused recordings have no values, so there are more candidates."""
+
+log = structlog.get_logger()
+
+
+class Candidate(NamedTuple):
+    """A recording of the sample.
+
+    Attributes:
+        row: its row of the inventory.
+        path: its path.
+        file: the features file of its unit.
+    """
+
+    row: int
+    path: str
+    file: str
+
+
+def check_sample(
+    context: UnitContext,
+    units: Sequence[Unit],
+    receipts: Sequence[Receipt],
+    limits: WorkerLimits | None,
+) -> Agreement | None:
+    """Compare the sample with librosa; None if librosa has no such feature, or nothing was read.
+
+    Args:
+        context: of the run.
+        units: all units of the run.
+        receipts: their receipts, in the same order.
+        limits: of the process that decodes; None decodes in this process.
+
+    Raises:
+        Disagreement: a value is outside the contract.
+        MissingLibrary: librosa is not installed.
+    """
+    if context.settings.feature.agreement is None:
+        return None
+    candidates = _candidates(context.inventory, units, receipts)
+    task = partial(compare_sample, context)
+    if limits is None:
+        found: Comparison = task(candidates)
+    else:
+        answer = run_supervised(pickle.dumps(task), limits, pickle.dumps(candidates))
+        found = pickle.loads(answer)  # noqa: S301 - from our own process
+    if found.unread:
+        log.warning("sample not read again", recordings=len(found.unread), first=found.unread[0])
+    if found.problems:
+        raise Disagreement(
+            "the values are not those of librosa, so nothing was committed",
+            where=context.folder,
+            expected="values within the contract (SPEC.md, 8.6)",
+            found="\n".join(found.problems),
+            hint="Run with --engine numpy or --engine librosa, and please report this.",
+        )
+    if not found.windows:
+        return None
+    return Agreement(
+        library=f"librosa {version('librosa')}",
+        recordings=found.recordings,
+        windows=found.windows,
+        deviation=float(f"{found.deviation:.2g}"),
+    )
+
+
+def compare_sample(
+    context: UnitContext,
+    candidates: Sequence[Candidate],
+    history: CrashHistory | None = None,
+    heartbeat: Heartbeat | None = None,
+) -> Comparison:
+    """Compare the first windows of the first `SAMPLE` candidates that have any."""
+    beats = heartbeat or Heartbeat()
+    blamed = (history or CrashHistory()).blamed
+
+    def stored() -> Iterator[Stored]:
+        compared = 0
+        for number, candidate in enumerate(candidates):
+            if number in blamed or compared == SAMPLE:
+                continue
+            feature, path = context.feature, candidate.path
+            ((_, windows),) = read_stored(
+                context.folder, candidate.file, feature, [path], first=True
+            )
+            if windows:
+                compared += 1
+                (row,) = read_rows(context.inventory, candidate.row, 1)
+                beats.start(number)
+                yield Stored(row, windows)
+                beats.finish()
+
+    first = replace(context.settings, windows="first")
+    with translated_errors():
+        return compare(stored(), context.source, first, beats)
+
+
+def _candidates(
+    inventory: Location, units: Sequence[Unit], receipts: Sequence[Receipt]
+) -> list[Candidate]:
+    starts = [unit.first for unit in units]
+    files = [
+        next((file.path for file in receipt.files if file.role == FEATURES), None)
+        for receipt in receipts
+    ]
+
+    def digests() -> Iterator[tuple[bytes, int, str]]:
+        row = 0
+        for batch in read_batches(inventory, ["path"]):
+            for path in batch.column("path").to_pylist():
+                yield hashlib.sha256(path.encode()).digest(), row, path
+                row += 1
+
+    chosen = heapq.nsmallest(CANDIDATES, digests())
+    placed = ((row, path, files[bisect_right(starts, row) - 1]) for _, row, path in chosen)
+    return [Candidate(row, path, file) for row, path, file in placed if file is not None]
