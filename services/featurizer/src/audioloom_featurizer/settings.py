@@ -48,6 +48,10 @@ class ScanSettings(RootSettings, SparkSettings):
     suffix: tuple[str, ...] = Field(
         (), description="File suffix of recordings, such as .wav. Default: every audio suffix."
     )
+    containers: bool = Field(
+        default=False,
+        description="List the recordings inside tar, zip, SequenceFile, Avro and Parquet files.",
+    )
     inventory: str | None = Field(
         None, description="Table of the recordings (CSV, Parquet, fsimage) instead of a walk."
     )

@@ -18,7 +18,10 @@ from hypothesis import strategies as st
 
 
 def rows_of(sizes: list[int]) -> list[dict[str, Any]]:
-    return [{"path": f"{number:04}.wav", "size": size} for number, size in enumerate(sizes)]
+    return [
+        {"path": f"{number:04}.wav", "member": None, "size": size}
+        for number, size in enumerate(sizes)
+    ]
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 100), st.integers(1, 10))
@@ -45,6 +48,26 @@ def test_the_largest_of_a_unit_come_largest_first(sizes: list[int]) -> None:
     (unit,) = partition(rows_of(sizes), most_bytes=1 << 30, most_recordings=1000)
     expected = sorted(rows_of(sizes), key=lambda row: -row["size"])[:MOST_LARGEST]
     assert tuple(row["path"] for row in expected) == unit.largest
+
+
+@pytest.mark.parametrize(
+    ("container", "offset", "units"),
+    [("a.tar", 512, [2, 2, 1]), ("a.zip", None, [2, 2, 1]), ("a.tar.gz", None, [5])],
+)
+def test_a_container_that_is_read_in_sequence_is_one_unit(
+    container: str, offset: int | None, units: list[int]
+) -> None:
+    """It would be read from its beginning in each of several; with what is beside it as usual."""
+    inside = [
+        {"path": f"{container}/{name}", "member": name, "offset": offset, "size": 1}
+        for name in "abcde"
+    ]
+    around = rows_of([1, 1])
+    rows = [around[0], *inside, around[1]]
+    found = [unit.recordings for unit in partition(rows, most_bytes=9, most_recordings=2)]
+    alone = partition(inside, most_bytes=9, most_recordings=2)
+    assert units == [unit.recordings for unit in alone]
+    assert [6, 1] == found if len(units) == 1 else [2, 2, 2, 1] == found
 
 
 def test_another_row_is_another_unit() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from audioloom_audio import DigestingReader, ExtractionSettings, extract
+from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction.recording import Extracted, Refused, extract_recording
 from audioloom_storage import Location, Unavailable, locate, open_read
@@ -211,7 +212,7 @@ def test_storage_that_fails_is_asked_again(tmp_path: Path, monkeypatch: pytest.M
             raise Unavailable("the disk is tired", where=location)
         return open_read(location)
 
-    monkeypatch.setattr(extract_module, "open_read", fails_twice)
+    monkeypatch.setattr(members_module, "open_read", fails_twice)
     monkeypatch.setattr(extract_module, "WAIT_SECONDS", 0)
     limit = 3
     assert isinstance(outcome_of(path), Extracted)

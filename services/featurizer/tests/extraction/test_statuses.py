@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from audioloom_audio import ExtractionSettings, Flag, Kind, RawFormat
+from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction.recording import Extracted, extract_recording
 from audioloom_featurizer.sandbox.outcome import Cause
@@ -202,7 +203,7 @@ def test_a_file_that_storage_does_not_give(
 
     path = tmp_path / "x.wav"
     path.write_bytes(wave(PCM))
-    monkeypatch.setattr(extract_module, "open_read", fails)
+    monkeypatch.setattr(members_module, "open_read", fails)
     assert kind == outcome_of(path).kind
 
 

@@ -18,7 +18,9 @@ from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.parquet import table_writer
 from audioloom_storage import AlreadyExists, Location, make_folder, publish, read_bytes
 
+from audioloom_featurizer.containers.formats import read_in_sequence
 from audioloom_featurizer.errors import BadInventory
+from audioloom_featurizer.inventory.paths import file_of
 
 FILE = "units.parquet"
 ROLE = "units"
@@ -44,8 +46,8 @@ class Unit:
         first: number of the unit's first row.
         recordings: number of rows.
         bytes: total size of the recordings.
-        largest: paths of the largest recordings, which decide on which node the unit runs; not in
-            `units.parquet`.
+        largest: paths of the files that hold the largest recordings, which decide on which node
+            the unit runs; not in `units.parquet`.
     """
 
     id: str
@@ -59,7 +61,7 @@ class Unit:
         """Make the unit of these rows; *first* is the number of the first."""
         largest = heapq.nlargest(MOST_LARGEST, rows, key=itemgetter("size"))
         size = sum(row["size"] for row in rows)
-        return cls(unit_id(rows), first, len(rows), size, tuple(row["path"] for row in largest))
+        return cls(unit_id(rows), first, len(rows), size, tuple(map(_file, largest)))
 
 
 def default_recordings(recordings: int) -> int:
@@ -70,17 +72,31 @@ def default_recordings(recordings: int) -> int:
 def partition(
     rows: Iterable[Mapping[str, Any]], *, most_bytes: int, most_recordings: int
 ) -> Iterator[Unit]:
-    """Cut rows into units within the limits; a unit holds at least one row, of whatever size."""
+    """Cut rows into units within the limits; a unit holds at least one row, of whatever size.
+
+    The members of a container that is read in sequence stay together, so it is read once.
+    """
     first, size = 0, 0
     held: list[Mapping[str, Any]] = []
     for row in rows:
-        if held and (len(held) == most_recordings or size + row["size"] > most_bytes):
+        full = len(held) >= most_recordings or size + row["size"] > most_bytes
+        if held and full and not _read_together(held[-1], row):
             yield Unit.of(first, held)
             first, size, held = first + len(held), 0, []
         held.append(row)
         size += row["size"]
     if held:
         yield Unit.of(first, held)
+
+
+def _file(row: Mapping[str, Any]) -> str:
+    return file_of(row["path"], row["member"])
+
+
+def _read_together(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if None in (row["member"], other["member"]) or _file(row) != _file(other):
+        return False
+    return read_in_sequence(_file(row), row["offset"])
 
 
 def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -7,7 +7,7 @@ recording are in the features or none is, and memory does not grow with the reco
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import IO
 
@@ -29,10 +29,11 @@ from audioloom_storage import (
     StorageError,
     Unavailable,
     UnsafePath,
-    open_read,
     stat,
 )
 
+from audioloom_featurizer.containers.member import BadContainer
+from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.extraction.mtime import same_time, utc
 from audioloom_featurizer.inventory.parquet import Row
 from audioloom_featurizer.inventory.paths import may_be_escaped
@@ -91,17 +92,35 @@ class Extracted:
 
 @contextmanager
 def extract_recording(
-    source: Location, row: Row, settings: ExtractionSettings, heartbeat: Heartbeat | None = None
+    source: Location | Members,
+    row: Row,
+    settings: ExtractionSettings,
+    heartbeat: Heartbeat | None = None,
 ) -> Iterator[Extracted | Refused]:
     """Extract one recording of the inventory; retry a failure of storage a few times.
+
+    The source is the folder of the recordings, or the recordings of a unit, which keep a container
+    open.
 
     Raises:
         AudioError: this machine lacks a library; the recording may be fine.
         OSError: this machine has no scratch space.
     """
+    beats = heartbeat or Heartbeat()
+    if isinstance(source, Location):
+        with closing(Members(source, [row], beats)) as members:
+            yield from _tried(members, row, settings, beats)
+    else:
+        yield from _tried(source, row, settings, beats)
+
+
+def _tried(
+    members: Members, row: Row, settings: ExtractionSettings, heartbeat: Heartbeat
+) -> Iterator[Extracted | Refused]:
+    """Yield the outcome of the last try, which is valid until the iterator goes on."""
     for number in range(1, TRIES + 1):
         with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as scratch:
-            outcome = _try(source, row, settings, scratch, heartbeat or Heartbeat())
+            outcome = _try(members, row, settings, scratch, heartbeat)
             if isinstance(outcome, Extracted) or not outcome.row["retryable"] or number == TRIES:
                 yield outcome
                 return
@@ -125,7 +144,7 @@ def refused(row: Row, refusal: Refusal) -> Refused:
 
 
 def _try(
-    source: Location,
+    members: Members,
     row: Row,
     settings: ExtractionSettings,
     scratch: IO[bytes],
@@ -133,9 +152,13 @@ def _try(
 ) -> Extracted | Refused:
     reading = _Reading(row, settings, scratch, heartbeat)
     try:
-        return reading.run(source)
-    except _Changed as error:
-        return reading.refuse("changed", f"{error}: scan again")
+        return reading.run(members)
+    except (_Changed, BadContainer) as error:
+        changed = isinstance(error, _Changed)
+        message = (
+            f"{error}: scan again" if changed else f"expected a whole container, found {error}"
+        )
+        return reading.refuse("changed" if changed else "damaged_container", message)
     except RefusedRecording as error:
         return reading.refuse(error.kind, f"expected {error.expected}, found {error.found}")
     except StorageError as error:
@@ -168,10 +191,12 @@ class _Reading:
     stage: Stage = "open"
     reader: DigestingReader | None = None
 
-    def run(self, source: Location) -> Extracted:
+    def run(self, members: Members) -> Extracted:
         self.heartbeat.waiting()
-        where = source.child(self.row["path"])
-        with open_read(where) as file:
+        where = members.where(self.row)
+        if self.row["member"] is not None:  # another container would lack it, or hold another
+            self._check_unchanged(where)
+        with members.open(self.row) as file:
             self.heartbeat.answered(0)
             self._check_unchanged(where)
             self.reader = DigestingReader(MonitoredFile(file, self.heartbeat))
@@ -188,7 +213,8 @@ class _Reading:
         self.heartbeat.waiting()
         found = stat(where)
         self.heartbeat.answered(self._offset() or 0)
-        self._check_size(found.size)
+        if self.row["member"] is None:
+            self._check_size(found.size)
         listed = self.row["modified_ns"]
         if not same_time(listed, found.modified_ns):
             raise _Changed(

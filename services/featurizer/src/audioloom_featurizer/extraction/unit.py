@@ -24,6 +24,7 @@ from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadInventory
 from audioloom_featurizer.extraction.audio_errors import translated_errors
+from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.extraction.partition import Unit, receipt_name, unit_id
 from audioloom_featurizer.extraction.recording import (
     Extracted,
@@ -93,25 +94,26 @@ def _outcomes(
     context: UnitContext, rows: list[Row], history: CrashHistory, heartbeat: Heartbeat
 ) -> Iterator[Extracted | Refused]:
     """Yield the outcome of each recording; it is valid until the next outcome is requested."""
-    if history.suspect is not None:
-        with _extracted(context, history.suspect, rows[history.suspect], heartbeat):
-            pass
-    for number, row in enumerate(rows):
-        if number in history.blamed:
-            yield refused(row, history.blamed[number])
-        else:
-            with _extracted(context, number, row, heartbeat) as outcome:
-                yield outcome
+    with closing(Members(context.source, rows, heartbeat)) as members:
+        if history.suspect is not None:
+            with _extracted(context, members, history.suspect, rows[history.suspect], heartbeat):
+                pass
+        for number, row in enumerate(rows):
+            if number in history.blamed:
+                yield refused(row, history.blamed[number])
+            else:
+                with _extracted(context, members, number, row, heartbeat) as outcome:
+                    yield outcome
 
 
 @contextmanager
 def _extracted(
-    context: UnitContext, number: int, row: Row, heartbeat: Heartbeat
+    context: UnitContext, members: Members, number: int, row: Row, heartbeat: Heartbeat
 ) -> Iterator[Extracted | Refused]:
     heartbeat.start(number)
     with (
         translated_errors(),
-        extract_recording(context.source, row, context.settings, heartbeat) as outcome,
+        extract_recording(members, row, context.settings, heartbeat) as outcome,
     ):
         heartbeat.finish()
         yield outcome

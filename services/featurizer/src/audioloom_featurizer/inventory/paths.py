@@ -48,6 +48,11 @@ def absolute(paths: pa.StringArray) -> pa.BooleanArray:
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
+def file_of(path: str, member: str | None) -> str:
+    """The path of the file that holds a recording: itself, or the container of the member."""
+    return path if member is None else path[: -len(member) - 1]
+
+
 def as_text(path: str) -> str:
     """Escape the bytes of a path that are not UTF-8."""
     if path.isascii():

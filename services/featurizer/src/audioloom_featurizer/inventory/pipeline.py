@@ -107,7 +107,8 @@ def _listed(
 ) -> Iterator[pa.RecordBatch]:
     suffixes = normalise_suffixes(settings.suffix)
     if settings.inventory is None:
-        return recordings_among(walk(source), source, suffixes, report)
+        containers = settings.containers
+        return recordings_among(walk(source), source, suffixes, report, containers=containers)
     table = open_table(locate(settings.inventory))
     report.fill("--inventory", [name for name in LABEL_COLUMNS if name in table.names])
     return recordings_in_table(table, source, suffixes, report)
@@ -123,7 +124,8 @@ def _listed_in_tasks(
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk
 
     suffixes = normalise_suffixes(settings.suffix)
-    spec = ListingSpec(locate(settings.source), suffixes, pattern, scratch)
+    source = locate(settings.source)
+    spec = ListingSpec(source, suffixes, pattern, scratch, settings.containers)
     slots = settings.executors * settings.executor_cores if settings.master == "yarn" else 0
     enough = max(ENOUGH_FOLDERS, FOLDERS_A_SLOT * slots)
     with spark.spark_runner(settings) as runner:

@@ -17,7 +17,7 @@ from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import ScanSettings
 
-SKIPPED = ("hidden", "other", "elsewhere")
+SKIPPED = ("hidden", "other", "containers", "elsewhere")
 """Why files are skipped."""
 CHANGES = ("changed", "gone")
 """Differences from an earlier listing."""
@@ -58,6 +58,14 @@ class ScanReport(Tally):
             if files := self.counts[reason]:
                 example = self.examples[reason][0]
                 log.info("skipped", reason=reason, files=files, example=example)
+        if self.counts["containers"]:
+            log.info("--containers lists the recordings inside containers")
+        if damaged := self.counts["damaged"]:
+            log.warning(
+                "damaged containers: the members before the damage are listed",
+                files=damaged,
+                examples=self.examples["damaged"],
+            )
         if unmatched := self.counts["unmatched"]:
             log.warning(
                 "the pattern does not match every recording: the others have no label",

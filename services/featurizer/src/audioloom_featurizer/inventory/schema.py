@@ -12,6 +12,9 @@ from audioloom_featurizer.streams import equals_previous
 ROWS = pa.schema(
     [
         pa.field("path", pa.string()),
+        pa.field("member", pa.string()),
+        pa.field("offset", pa.int64()),
+        pa.field("length", pa.int64()),
         pa.field("size", pa.int64()),
         pa.field("modified_ns", pa.int64()),
         pa.field("label", pa.string()),

@@ -17,6 +17,7 @@ Cause = Literal[
     "not_a_file",
     "unsafe_path",
     "bad_name",
+    "damaged_container",
     "unavailable",
     "storage",
     "changed",

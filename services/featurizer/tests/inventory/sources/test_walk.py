@@ -41,7 +41,7 @@ def test_hidden_files_are_passed_over_and_counted(tmp_path: Path) -> None:
     touch(tmp_path, "a/x.wav", "a/._x.wav", ".trash/y.wav", "notes.txt")
     paths, tally = listed(tmp_path)
     assert ["a/x.wav"] == paths
-    assert {"listed": 1, "hidden": 2, "other": 1} == tally.counts
+    assert {"listed": 1, "hidden": 2, "other": 1, "containers": 0} == tally.counts
     assert ["notes.txt"] == tally.examples["other"]
 
 
@@ -51,7 +51,7 @@ def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
     write_bytes(tmp_path, b"caf\xe9.wav", b"\xff\xfe/ok.wav", snowman.encode(), b"\xe9.txt")
     paths, tally = listed(tmp_path)
     assert [r"\xff\xfe/ok.wav", r"caf\xe9.wav", snowman] == sorted(paths)
-    assert {"listed": 3, "hidden": 0, "other": 1} == tally.counts
+    assert {"listed": 3, "hidden": 0, "other": 1, "containers": 0} == tally.counts
 
 
 @given(st.binary(min_size=1, max_size=12).filter(lambda name: b"\0" not in name))

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audioloom_featurizer.errors import BadLabels, InvalidOption
+from audioloom_featurizer.inventory.paths import file_of
 from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, replaced
 from audioloom_featurizer.inventory.tally import Tally
 
@@ -64,14 +65,30 @@ def labels_from_path(path: str, pattern: re.Pattern[str]) -> dict[str, str | flo
 def label_by_pattern(
     batches: Iterable[pa.RecordBatch], pattern: re.Pattern[str], tally: Tally
 ) -> Iterator[pa.RecordBatch]:
-    """Fill the columns that the pattern names; other columns do not change."""
+    """Fill the columns that the pattern names; other columns do not change.
+
+    For a member of a container the pattern is tried with the path that it would have if it were
+    unpacked beside the container, then with its own path.
+    """
     for batch in batches:
         paths = batch.column("path")
-        found = [labels_from_path(path, pattern) for path in paths.to_pylist()]
+        members = batch.column("member").to_pylist()
+        found = [_labels(*pair, pattern) for pair in zip(paths.to_pylist(), members, strict=True)]
         missed = pa.array([each is None for each in found], pa.bool_())
         tally.add("unmatched", paths.filter(missed))
         columns = {name: [each and each[name] for each in found] for name in pattern.groupindex}
         yield replaced(batch, **columns)
+
+
+def _labels(
+    path: str, member: str | None, pattern: re.Pattern[str]
+) -> dict[str, str | float | None] | None:
+    if member is not None:
+        folder = file_of(path, member).rpartition("/")[0]
+        beside = f"{folder}/{member}" if folder else member
+        if (found := labels_from_path(beside, pattern)) is not None:
+            return found
+    return labels_from_path(path, pattern)
 
 
 def count_unlabelled(

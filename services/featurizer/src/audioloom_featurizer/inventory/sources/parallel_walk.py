@@ -49,6 +49,7 @@ class ListingSpec:
     suffixes: tuple[str, ...]
     pattern: re.Pattern[str] | None
     scratch: Location
+    containers: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,9 @@ def list_folders(spec: ListingSpec, task: ListingTask) -> Fragment:
     """List the folders of a task."""
     made = Fragment(task.number)
     entries = (entry for folder in task.folders for entry in _entries(spec, folder, task, made))
-    found = recordings_among(entries, spec.source, spec.suffixes, made.tally)
+    found = recordings_among(
+        entries, spec.source, spec.suffixes, made.tally, containers=spec.containers
+    )
     if spec.pattern is not None:
         found = label_by_pattern(found, spec.pattern, made.tally)
     groups = in_groups(sorted_batches(found, "path"), BATCH_ROWS)

@@ -1,0 +1,1 @@
+"""Recordings inside container files: tar, zip, SequenceFile, Avro and Parquet."""

@@ -1,0 +1,47 @@
+"""Which files are containers, and how each format is opened."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import BinaryIO
+
+from audioloom_featurizer.containers.member import Container
+from audioloom_featurizer.containers.sequence_file import SequenceFile
+from audioloom_featurizer.containers.tables import Avro, Parquet
+from audioloom_featurizer.containers.tar import Tar
+from audioloom_featurizer.containers.zip import Zip
+
+_FORMATS: dict[str, Callable[[BinaryIO, int], Container]] = {
+    ".tar": partial(Tar, packed=False),
+    ".tar.gz": partial(Tar, packed=True),
+    ".tgz": partial(Tar, packed=True),
+    ".zip": Zip,
+    ".seq": SequenceFile,
+    ".avro": Avro,
+    ".parquet": Parquet,
+}
+SUFFIXES = tuple(_FORMATS)
+
+WITHOUT_SUFFIXES = (".seq", ".avro", ".parquet")
+"""Members are recordings whatever their names: keys and row numbers have no suffix."""
+
+_ANY_ORDER = (".tar", ".zip")
+
+
+def container_suffix(path: str) -> str | None:
+    """The suffix that makes a file a container; None for any other file."""
+    lower = path.lower()
+    return next((suffix for suffix in SUFFIXES if lower.endswith(suffix)), None)
+
+
+def open_container(path: str, file: BinaryIO, size: int) -> Container:
+    """Open a container by its suffix.
+
+    Raises:
+        BadContainer: it is damaged at its beginning.
+    """
+    return _FORMATS[container_suffix(path) or ""](file, size)
+
+
+def read_in_sequence(path: str, offset: int | None) -> bool:
+    """Whether a member can only be read with all members before it."""
+    return offset is None and container_suffix(path) not in _ANY_ORDER

@@ -1,0 +1,156 @@
+"""A member of a container, the interface of all formats, and limits for hostile files."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, BinaryIO, Protocol
+
+MOST_MEMBERS = 10_000_000
+MOST_NAME_BYTES = 4096
+MOST_READ_BYTES = 256 << 20
+"""Bytes that a library may ask for at once: headers and tables of contents are smaller."""
+
+MOST_EXPANSION = 1000
+"""How many times larger than the container its members may be, beyond `FREE_BYTES`."""
+
+FREE_BYTES = 1 << 30
+_PIECE_BYTES = 1 << 20
+
+
+class BadContainer(Exception):
+    """A container does not hold what its format requires; the text says what was found."""
+
+
+class NoRecordings(BadContainer):
+    """The file is whole, and is no container of recordings."""
+
+
+class Slice:
+    """A part of a file, as a file."""
+
+    def __init__(self, file: IO[bytes], start: int, size: int) -> None:
+        self._file, self._start, self._size, self._place = file, start, size, 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to *size* bytes."""
+        left = self._size - self._place
+        self._file.seek(self._start + self._place)
+        data = self._file.read(max(0, left if size < 0 else min(size, left)))
+        self._place += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move the position and return it."""
+        self._place = offset + (0, self._place, self._size)[whence]
+        return self._place
+
+    def tell(self) -> int:
+        """The position."""
+        return self._place
+
+
+@dataclass(frozen=True)
+class Member:
+    """A recording inside a container.
+
+    Attributes:
+        name: its name there: names joined by single slashes, none of them `.` or `..`.
+        size: bytes of the recording.
+        offset: place of these very bytes in the container, if they lie there in one piece.
+    """
+
+    name: str
+    size: int
+    offset: int | None = None
+
+
+class Container(Protocol):
+    """An open container; members are read by their offset, or by `unpack`."""
+
+    def members(self) -> Iterator[Member]:
+        """List the members in their order in the container.
+
+        Raises:
+            BadContainer: the container is damaged from here on.
+        """
+
+    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Read members in the order of the container: the name, and the bytes in pieces.
+
+        Args:
+            wanted: sizes by name.
+
+        Raises:
+            BadContainer: the container is damaged from here on.
+        """
+
+
+def safe_name(name: str) -> str | None:
+    """The name without `.` and empty parts; None if it leads outside or cannot be a path."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    lies = name.startswith("/") or "\0" in name or "\\" in name or ".." in parts
+    if lies or not parts or len(name.encode("utf-8", "replace")) > MOST_NAME_BYTES:
+        return None
+    return "/".join(parts)
+
+
+def pieces(file: IO[bytes], size: int, name: str) -> Iterator[bytes]:
+    """Read exactly *size* bytes.
+
+    Raises:
+        BadContainer: there are fewer.
+    """
+    left = size
+    while left:
+        piece = file.read(min(left, _PIECE_BYTES))
+        if not piece:
+            raise BadContainer(f"{name} has {size - left} bytes instead of {size}")
+        left -= len(piece)
+        yield piece
+
+
+class CarefulFile:
+    """A file that refuses to read very much at once, and counts what is read.
+
+    Libraries allocate what a header claims.
+    """
+
+    def __init__(self, file: BinaryIO, most: int | None = None) -> None:
+        self._file = file
+        self._most = most
+        self._taken = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to *size* bytes.
+
+        Raises:
+            BadContainer: the size is beyond the limit.
+        """
+        if size > MOST_READ_BYTES:
+            raise BadContainer(f"a header that claims {size} bytes")
+        data = self._file.read(MOST_READ_BYTES + 1 if size < 0 else size)
+        if len(data) > MOST_READ_BYTES:
+            raise BadContainer(f"a header of more than {MOST_READ_BYTES} bytes")
+        self._taken += len(data)
+        if self._most is not None and self._taken > self._most:
+            raise BadContainer(f"content that is more than {MOST_EXPANSION} times its size")
+        return data
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move the position and return it."""
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The position."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """As the file."""
+        return self._file.seekable()
+
+    def close(self) -> None:
+        """Leave the file open: it belongs to the caller."""
+
+
+def most_expanded(size: int) -> int:
+    """How many bytes a container of that size may hold."""
+    return FREE_BYTES + MOST_EXPANSION * size

@@ -1,0 +1,170 @@
+"""Open the recordings of a unit: files, and members of containers.
+
+A container that is read in sequence is unpacked to scratch disk when its first member is opened.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, Any, BinaryIO, cast
+
+from audioloom_storage import Location, StorageError, open_read, stat
+
+from audioloom_featurizer.containers.formats import (
+    container_suffix,
+    open_container,
+    read_in_sequence,
+)
+from audioloom_featurizer.containers.member import BadContainer, Container, Slice
+from audioloom_featurizer.inventory.parquet import Row
+from audioloom_featurizer.inventory.paths import file_of
+from audioloom_featurizer.sandbox.heartbeat import Heartbeat, MonitoredFile
+
+IN_MEMORY_BYTES = 8 << 20
+
+
+class Members:
+    """Opens the recordings of a unit, in any order; keeps the last container open.
+
+    Args:
+        source: the folder of the recordings.
+        rows: all rows of the unit.
+        heartbeat: beats while a container is read.
+    """
+
+    def __init__(self, source: Location, rows: Sequence[Row], heartbeat: Heartbeat) -> None:
+        self._source, self._rows, self._heartbeat = source, rows, heartbeat
+        self._path: str | None = None
+        self._open: _Opened | None = None
+
+    def where(self, row: Row) -> Location:
+        """The file that holds a recording."""
+        return self._source.child(file_of(row["path"], row["member"]))
+
+    @contextmanager
+    def open(self, row: Row) -> Iterator[IO[bytes]]:
+        """Open a recording.
+
+        Raises:
+            BadContainer: its container does not hold it as it was listed.
+            StorageError: it cannot be read.
+        """
+        if row["member"] is None:
+            with open_read(self.where(row)) as file:
+                _refuse_damaged(row, file)
+                yield file
+            return
+        container = self._container(row)
+        try:
+            yield container.member(row)
+        except StorageError:
+            self.close()  # the next try opens it again
+            raise
+
+    def close(self) -> None:
+        """Close the container that is open, and free its scratch disk."""
+        if self._open is not None:
+            self._open.close()
+        self._path = self._open = None
+
+    def _container(self, row: Row) -> "_Opened":
+        path = file_of(row["path"], row["member"])
+        if self._open is None or self._path != path:
+            self.close()
+            inside = {
+                each["member"]: each["size"]
+                for each in self._rows
+                if each["member"] is not None and file_of(each["path"], each["member"]) == path
+            }
+            self._open = _Opened(self.where(row), path, inside, self._heartbeat)
+            self._path = path
+        return self._open
+
+
+class _Opened:
+    """An open container, of which the members of a unit are wanted."""
+
+    def __init__(
+        self, where: Location, path: str, wanted: dict[str, int], heartbeat: Heartbeat
+    ) -> None:
+        self._path, self._wanted, self._heartbeat = path, wanted, heartbeat
+        self._size = stat(where).size
+        self._file = open_read(where)
+        self._scratch = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115 - `close` does
+        self._places: dict[str, int] = {}
+        self._damage: BadContainer | None = None
+        self._container: Container | None = None
+
+    def member(self, row: Row) -> IO[bytes]:
+        """A member as a file, which is valid until the next one."""
+        name, size, offset = row["member"], row["size"], row["offset"]
+        if offset is not None:
+            return cast("IO[bytes]", Slice(self._file, offset, size))
+        if read_in_sequence(self._path, offset):
+            if not self._places and self._damage is None:
+                self._unpack(self._wanted)
+        else:
+            self._scratch.seek(0)
+            self._scratch.truncate()
+            self._places.clear()
+            self._damage = None
+            self._unpack({name: size})
+        if name not in self._places:
+            raise self._damage or BadContainer(f"no member {name}")
+        return cast("IO[bytes]", Slice(self._scratch, self._places[name], size))
+
+    def close(self) -> None:
+        """Free memory, disk and connection."""
+        self._scratch.close()
+        self._file.close()
+
+    def _unpack(self, wanted: dict[str, int]) -> None:
+        try:
+            if self._container is None:
+                monitored: Any = _Seekable(self._file, self._heartbeat)
+                self._container = open_container(self._path, monitored, self._size)
+            for name, content in self._container.unpack(wanted):
+                self._keep(name, content, wanted[name])
+        except BadContainer as damage:
+            self._damage = damage
+
+    def _keep(self, name: str, content: Iterator[bytes], size: int) -> None:
+        start = self._scratch.seek(0, 2)
+        for piece in content:
+            self._heartbeat.beat()
+            self._scratch.write(piece)
+        if (found := self._scratch.tell() - start) != size:
+            raise BadContainer(f"{name} has {found} bytes instead of {size} as listed")
+        self._places[name] = start
+
+
+class _Seekable(MonitoredFile):
+    """A file with heartbeats, with what libraries ask of a file."""
+
+    closed = False
+    mode = "rb"
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Leave the file open: it belongs to the unit."""
+
+    def flush(self) -> None:
+        """Nothing is written."""
+
+
+def _refuse_damaged(row: Row, file: BinaryIO) -> None:
+    """Say what is wrong with a container that could not be listed to its end."""
+    if container_suffix(row["path"]) is None:
+        return
+    for _ in open_container(row["path"], file, row["size"]).members():
+        pass
+    with suppress(OSError):
+        file.seek(0)

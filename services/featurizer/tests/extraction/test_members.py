@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from audioloom_featurizer.commands.retry import retry
+from audioloom_featurizer.commands.verify import verify
+from audioloom_featurizer.containers.member import BadContainer
+from audioloom_featurizer.errors import NothingReadable
+from audioloom_featurizer.extraction import members as members_module
+from audioloom_featurizer.extraction.members import Members
+from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+from audioloom_featurizer.settings import RetrySettings, VerifySettings
+from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_storage import Unavailable, locate
+from featurizer_containers import MAKERS, make_tar, make_tgz, make_zip
+from featurizer_work import checksums, features_of, in_process, run, scan
+
+LIMIT = 1 << 20
+
+
+def packed(source: Path, folder: Path, name: str) -> Path:
+    """All recordings of the source in one container."""
+    folder.mkdir()
+    contents = {str(each.relative_to(source)): each.read_bytes() for each in source.rglob("*.wav")}
+    MAKERS[name](folder / name, contents)
+    return folder
+
+
+def windows(opened: Opened) -> list[tuple[Any, ...]]:
+    """What the windows hold, whatever the recording is called."""
+    names = ("label", "group", "window", "valid_samples", "recording_sha256", "mfcc")
+    found = []
+    for entry in opened.files("features"):
+        table = pq.read_table(Path(opened.folder.path, entry.path), columns=[*names, "member"])
+        found += [tuple(row[name] for name in names) for row in table.to_pylist()]
+    return sorted(found, key=lambda row: (row[4], row[2]))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_members_have_the_features_of_files(
+    source: Path, root: Path, tmp_path: Path, name: str
+) -> None:
+    """With the same labels, byte for byte; and the run is whole for `verify`."""
+    files = features_of(source, root, windows="all")
+    folder = packed(source, tmp_path / "packed", name)
+    scanned = scan(folder, tmp_path / "other", containers=True)
+    opened = read_manifest(str(run(str(scanned.text), windows="all").text), "features")
+    assert windows(files) == windows(opened)
+    assert files.manifest.stats.labels == opened.manifest.stats.labels
+    verify(VerifySettings(manifest=str(opened.location), against="librosa", sample=3))
+
+
+def test_containers_are_told_of(source: Path, root: Path) -> None:
+    """Without the option they are other files, and the report says what would list them."""
+    make_tar(source / "calls.tar", {"a.wav": b""})
+    result = scan(source, root)
+    assert 1 == result.data["skipped"]["containers"]
+    assert 7 == result.data["recordings"]
+
+
+def test_a_damaged_container_is_in_the_ledger(source: Path, root: Path) -> None:
+    """With the members before the damage in the features: nothing is lost without a word."""
+    contents = {f"yes/{n}-x.wav": (source / "yes/s0-take.wav").read_bytes() for n in range(5)}
+    path = make_tar(source / "calls.tar", contents)
+    path.write_bytes(path.read_bytes()[:9000])
+    scanned = scan(source, root, containers=True)
+    opened = read_manifest(str(run(str(scanned.text), error_budget="2").text), "features")
+    stats = opened.manifest.stats
+    assert {"damaged_container": 1} == {
+        kind: count for kind, count in stats.refusals.items() if kind == "damaged_container"
+    }
+    assert 7 + 2 == stats.extracted
+    (entry,) = opened.files("ledger")
+    (row,) = [
+        row
+        for row in pq.read_table(Path(opened.folder.path, entry.path)).to_pylist()
+        if row["class"] == "damaged_container"
+    ]
+    assert ("calls.tar", None) == (row["path"], row["member"])
+    verify(VerifySettings(manifest=str(opened.location)))
+
+
+def test_a_container_that_changed_is_refused(source: Path, root: Path, tmp_path: Path) -> None:
+    """Its members are no longer those that were listed."""
+    folder = packed(source, tmp_path / "packed", "calls.zip")
+    scanned = str(scan(folder, root, containers=True).text)
+    make_zip(folder / "calls.zip", {"yes/s0-take.wav": b"x"})
+    with pytest.raises(NothingReadable, match="7 × changed"):
+        run(scanned, error_budget="100%")
+
+
+def rows_of(path: Path, contents: dict[str, bytes]) -> list[dict[str, Any]]:
+    """Rows of an inventory of a container that is read in sequence, or a zip."""
+    return [
+        {
+            "path": f"{path.name}/{name}",
+            "member": name,
+            "offset": None,
+            "length": None,
+            "size": len(data),
+            "modified_ns": None,
+        }
+        for name, data in contents.items()
+    ]
+
+
+@pytest.fixture
+def opening(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The files that are opened."""
+    opened: list[str] = []
+    before = members_module.open_read
+
+    def count(location: Any) -> Any:
+        opened.append(location.name)
+        return before(location)
+
+    monkeypatch.setattr(members_module, "open_read", count)
+    return opened
+
+
+@pytest.mark.parametrize(("make", "name"), [(make_tgz, "a.tgz"), (make_zip, "a.zip")])
+def test_a_container_is_opened_once(
+    tmp_path: Path, opening: list[str], make: Any, name: str
+) -> None:
+    """Whatever the order of its members."""
+    contents = {f"{number}.wav": bytes([number]) * LIMIT for number in range(5)}
+    path = make(tmp_path / name, contents)
+    rows = rows_of(path, contents)
+    with closing(Members(locate(tmp_path), rows, Heartbeat())) as members:
+        for row in reversed(rows):
+            with members.open(row) as file:
+                assert contents[row["member"]] == file.read()
+                assert LIMIT == file.tell()
+                assert LIMIT - 3 == file.seek(-3, 2)
+                assert 3 == len(file.read(10))
+    assert [name] == opening
+
+
+def test_members_before_the_damage_are_read(tmp_path: Path) -> None:
+    """Those after it are refused, each for the reason."""
+    contents = {f"{number}.wav": bytes([number]) * 3000 for number in range(5)}
+    path = MAKERS["calls.tar.gz"](tmp_path / "a.tar.gz", contents)
+    path.write_bytes(path.read_bytes()[:-30])
+    rows = rows_of(path, contents)
+    with closing(Members(locate(tmp_path), rows, Heartbeat())) as members:
+        with members.open(rows[0]) as file:
+            assert contents["0.wav"] == file.read()
+        with pytest.raises(BadContainer, match="damaged tar"), members.open(rows[4]):
+            pass
+
+
+def test_a_storage_that_fails_is_asked_again(tmp_path: Path, opening: list[str]) -> None:
+    """With a new connection, from the beginning."""
+    contents = {"a.wav": b"a" * 100, "b.wav": b"b" * 100}
+    path = make_zip(tmp_path / "a.zip", contents)
+    rows = rows_of(path, contents)
+    with closing(Members(locate(tmp_path), rows, Heartbeat())) as members:
+        with pytest.raises(Unavailable), members.open(rows[0]):
+            raise Unavailable("the storage failed")
+        with members.open(rows[0]) as file:
+            assert b"a" * 100 == file.read()
+    assert ["a.zip"] * 2 == opening
+
+
+def test_a_member_that_was_refused_is_tried_again(
+    source: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`retry` takes it from the same inventory."""
+    folder = packed(source, tmp_path / "packed", "calls.tar")
+    before = members_module.open_read
+
+    def fails(location: Any) -> Any:
+        raise Unavailable("the storage failed", where=location)
+
+    scanned = str(scan(folder, root, containers=True).text)
+    make_tar(folder / "more.tar", {"yes/s9-a.wav": (source / "yes/s0-take.wav").read_bytes()})
+    scanned = str(scan(folder, root, containers=True).text)
+    monkeypatch.setattr("audioloom_featurizer.extraction.recording.WAIT_SECONDS", 0)
+    monkeypatch.setattr(
+        members_module, "open_read", lambda at: (fails if at.name == "more.tar" else before)(at)
+    )
+    refused = read_manifest(str(run(scanned, error_budget="1").text), "features")
+    assert {"unavailable": 1} == refused.manifest.stats.refusals
+    monkeypatch.setattr(members_module, "open_read", before)
+    again = retry(RetrySettings(features=str(refused.location)), in_process)
+    opened = read_manifest(str(again.text), "features")
+    assert 1 == opened.manifest.stats.extracted
+    assert checksums(opened)
