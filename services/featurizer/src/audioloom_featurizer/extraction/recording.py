@@ -224,6 +224,8 @@ class _Reading:
 
     def _check_size(self, found: int) -> None:
         if found != (size := self.row["size"]):
+            if self.row["member"] is not None:
+                raise BadContainer(f"{found} of {size} bytes")
             raise _Changed(f"expected {size} bytes as listed, found {found}")
 
     def _reached(self, stage: Stage) -> None:
