@@ -306,14 +306,19 @@ def pipeline(session: nox.Session, what: str, *options: str) -> None:
     names = ("voices", *bench, *_cluster_tools(options))
     session.run(
         *(python / "python", "-m", "audioloom_quickstart", what, *options),
-        env={"AUDIOLOOM_PROGRAMS": installed_programs(session, *names)},
+        env={"AUDIOLOOM_PROGRAMS": installed_programs(session, *names, more=_stores(options))},
         external=True,
     )
 
 
-def installed_programs(session: nox.Session, *tools: str) -> str:
+def _stores(options: Sequence[str]) -> tuple[str, ...]:
+    """The extra of the store that a root lies in."""
+    return tuple(f"--extra={name}" for name in ("s3",) if any(f"{name}://" in o for o in options))
+
+
+def installed_programs(session: nox.Session, *tools: str, more: Sequence[str] = ()) -> str:
     """Install every stage as users do, and some tools; JSON of where each program is."""
-    stages = {stage: installed(session, stage) / f"bin/audioloom-{stage}" for stage in STAGES}
+    stages = {stage: installed(session, stage, more) / f"bin/audioloom-{stage}" for stage in STAGES}
     programs = {**stages, **{name: sync(session, name) / "python" for name in tools}}
     return json.dumps({name: str(path) for name, path in programs.items()})
 
@@ -325,7 +330,7 @@ def _cluster_tools(options: Sequence[str]) -> tuple[str, ...]:
 _INSTALLED: dict[str, Path] = {}
 
 
-def installed(session: nox.Session, stage: str) -> Path:
+def installed(session: nox.Session, stage: str, more: Sequence[str] = ()) -> Path:
     """Install a stage as users have it, from wheels into an empty environment; answer that.
 
     One run of nox does so once for each stage.
@@ -336,7 +341,7 @@ def installed(session: nox.Session, stage: str) -> Path:
         venv(session, environment)
         session.run_install(
             *("uv", "sync", "--quiet", "--locked", "--no-default-groups", "--no-install-local"),
-            *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage)),
+            *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage), *more),
             env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
             external=True,
         )
