@@ -79,7 +79,7 @@ def main() -> None:
     """Serve until standard input ends."""
     # Users of the store need no server of their own.
     from moto.backends import get_backend  # noqa: PLC0415
-    from moto.server import create_backend_app  # noqa: PLC0415
+    from moto.moto_server.werkzeug_app import create_backend_app  # noqa: PLC0415
     from werkzeug.serving import WSGIRequestHandler, make_server  # noqa: PLC0415
 
     class Handler(WSGIRequestHandler):

@@ -88,14 +88,20 @@ class Objects(Backend):
 
         return open_ranges(location, entry.size, open_range, connection.retry)
 
-    def _no_permissions(self, location: Location, *_: object) -> NoReturn:
+    def _no_permissions(self, location: Location, *_: object, **__: object) -> NoReturn:
         raise NotConfigured(
             "an object has neither owner nor permissions: the policies of the account decide",
             where=location,
             expected="a place on file:// or hdfs://",
         )
 
-    def _read_only(self, location: Location, **_: object) -> NoReturn:
+    holder = set_permissions = _no_permissions
+
+
+class ReadOnly(Objects):
+    """A store of which no request is proved to replace nothing."""
+
+    def _refuse(self, location: Location, *_: object, **__: object) -> NoReturn:
         raise NotConfigured(
             f"{location.scheme}:// is only read here, because no request is proved to replace"
             " nothing",
@@ -103,8 +109,7 @@ class Objects(Backend):
             expected="a place on file://, hdfs://, webhdfs:// or s3://",
         )
 
-    holder = set_permissions = _no_permissions
-    create = make_folder = remove = remove_tree = remove_empty_folder = _read_only
+    create = make_folder = remove = remove_tree = remove_empty_folder = _refuse
 
 
 def _entry(location: Location, found: dict[str, Any]) -> Entry:
@@ -122,7 +127,7 @@ def _entry(location: Location, found: dict[str, Any]) -> Entry:
 
 
 def _modified_ns(found: dict[str, Any]) -> int:
-    value = next((found[name] for name in _TIMES if found.get(name)), None)
+    value: Any = next((found[name] for name in _TIMES if found.get(name)), None)
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -169,4 +174,4 @@ def _read_web(filesystem: Any, *, path: str, start: int, end: int, size: int) ->
     return data
 
 
-BACKEND: Backend = Objects()
+BACKEND: Backend = ReadOnly()

@@ -170,7 +170,7 @@ class _Sink:
                 expected=f"at most {_MOST_PARTS * PART_BYTES} bytes",
             )
         body = bytes(self._buffer)
-        part = {"PartNumber": number, "UploadId": self._upload, "Body": body}
+        part: dict[str, Any] = {"PartNumber": number, "UploadId": self._upload, "Body": body}
         answer = _call(self._target, "upload_part", **part)
         self._parts.append({"PartNumber": number, "ETag": answer["ETag"]})
         self._buffer.clear()

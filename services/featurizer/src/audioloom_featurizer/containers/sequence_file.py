@@ -62,14 +62,18 @@ class SequenceFile:
         if self._packed or self._blocks:
             for name, content in self._records():
                 yield Member(name, len(content))
-            return
+        else:
+            yield from self._placed()
+
+    def _placed(self) -> Iterator[Member]:
         self._file.seek(self._start)
         while (length := self._next_length()) is not None:
             key_length = self._length("a key", length)
             key = self._exactly(key_length)
             place = self._file.tell()
             head = self._value_head(length - key_length)
-            if (name := safe_name(_content(key, self._key).decode("utf-8", "replace"))) is not None:
+            name = safe_name(_content(key, self._key).decode("utf-8", "replace"))
+            if name is not None:
                 yield Member(name, length - key_length - head, place + head)
             self._file.seek(place + length - key_length)
 

@@ -5,7 +5,8 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, BinaryIO, cast
+from tarfile import HeaderError
+from typing import IO, Any, BinaryIO, Self, cast
 
 from audioloom_featurizer.containers.member import (
     BadContainer,
@@ -17,11 +18,6 @@ from audioloom_featurizer.containers.member import (
 )
 
 _PIECE_BYTES = 1 << 20
-_DAMAGED_HEADERS = (
-    tarfile.EmptyHeaderError,  # the two blocks of zeros at the end are missing
-    tarfile.InvalidHeaderError,
-    tarfile.TruncatedHeaderError,
-)
 _DAMAGES = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, ValueError)
 
 
@@ -49,21 +45,21 @@ class Tar:
         """See `Container.unpack`."""
         for archive, entry in self._entries():
             name = safe_name(entry.name)
-            if name in wanted and entry.isreg() and not entry.issparse():
+            if name is not None and name in wanted and entry.isreg() and not entry.issparse():
                 with _damages():
                     content = cast("IO[bytes]", archive.extractfile(entry))
                 yield name, _guarded(pieces(content, entry.size, name))
 
     def _entries(self) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
         self._file.seek(0)
-        mode = "r:"
+        mode: Any = "r:"
         file = CarefulFile(self._file)
         if self._packed:
             unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=cast("BinaryIO", file)))
             file, mode = CarefulFile(unpacked, most_expanded(self._size)), "r|"
         with _damages():
             archive = tarfile.open(  # noqa: SIM115 - a damaged one is no context
-                fileobj=file, mode=mode, tarinfo=_Entry, errorlevel=2
+                fileobj=cast("Any", file), mode=mode, tarinfo=_Entry, errorlevel=2
             )
         with archive:
             while True:
@@ -73,7 +69,7 @@ class Tar:
                     if self._packed:
                         _read_on(file)
                     return
-                archive.members.clear()  # which would grow with the container
+                cast("Any", archive).members.clear()  # they would grow with the container
                 yield archive, entry
 
 
@@ -88,11 +84,13 @@ class _Entry(tarfile.TarInfo):
     """An entry; the library takes a damaged header after the first for the end."""
 
     @classmethod
-    def fromtarfile(cls, tarfile: tarfile.TarFile) -> "_Entry":
+    def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
         """Read the next entry."""
         try:
             return super().fromtarfile(tarfile)
-        except _DAMAGED_HEADERS as error:
+        except HeaderError as error:
+            if type(error).__name__ == "EOFHeaderError":  # two blocks of zeros, as it should be
+                raise
             raise BadContainer(
                 f"no header of a member at byte {tarfile.offset} ({error})"
             ) from error

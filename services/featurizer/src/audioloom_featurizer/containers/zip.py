@@ -35,7 +35,7 @@ class Zip:
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._size = size
         with _damages():
-            self._archive = zipfile.ZipFile(CarefulFile(file))  # type: ignore[arg-type]
+            self._archive = zipfile.ZipFile(CarefulFile(file))
 
             entries = self._archive.infolist()
         self._entries = {
