@@ -71,6 +71,7 @@ def check_sample(
     if context.settings.feature.agreement is None:
         return None
     candidates = _candidates(context.inventory, units, receipts)
+    log.info("comparing a sample with librosa", recordings=min(SAMPLE, len(candidates)))
     task = partial(compare_sample, context)
     if limits is None:
         found: Comparison = task(candidates)
