@@ -74,6 +74,22 @@ def test_a_part_with_other_columns_is_named(tmp_path: Path) -> None:
         texts(tmp_path, "path")
 
 
+def test_as_many_rows_at_a_time_as_asked_for(tmp_path: Path) -> None:
+    """A reader of large rows asks for few; the first row of each chunk has its number."""
+    pq.write_table(pa.table({"path": ["a", "b", "c"]}), tmp_path / "t.parquet")
+    chunks = open_table(locate(tmp_path / "t.parquet")).read(["path"], 2)
+    assert [(1, 2), (3, 1)] == [(chunk.first, chunk.batch.num_rows) for chunk in chunks]
+
+
+def test_pages_that_rotted(tmp_path: Path) -> None:
+    """Arrow finds no number for the error; the file is named all the same."""
+    pq.write_table(pa.table({"path": ["a" * 1000]}), tmp_path / "t.parquet", compression="none")
+    whole = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(whole[:4] + b"\xff" * 40 + whole[44:])
+    with pytest.raises(BadTable, match=r"t\.parquet"):
+        texts(tmp_path / "t.parquet", "path")
+
+
 def test_a_folder_without_tables(tmp_path: Path) -> None:
     """It is told what was looked for."""
     (tmp_path / "x.csv").touch()

@@ -115,8 +115,12 @@ class Table:
     parts: Sequence[Location]
     names: Sequence[str]
 
-    def read(self, columns: Sequence[str]) -> Iterator[Chunk]:
+    def read(self, columns: Sequence[str], rows: int = _ROWS) -> Iterator[Chunk]:
         """The rows, in the order of the files.
+
+        Args:
+            columns: their names.
+            rows: the most rows in a chunk of a Parquet file; few where a row is large.
 
         Raises:
             BadTable: a column is missing, a line is too long, a byte is no UTF-8.
@@ -124,7 +128,7 @@ class Table:
         for part in self.parts:
             self.check(columns, _names(part), part)
             row = 1
-            for batch in _batches(part, columns):
+            for batch in _batches(part, columns, rows):
                 yield Chunk(batch, part, row)
                 row += batch.num_rows
 
@@ -197,11 +201,11 @@ def _delimiter(line: bytes) -> str:
     return next((mark for mark in "\t;" if mark.encode() in line), ",")
 
 
-def _batches(part: Location, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _batches(part: Location, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
     with _opened(part) as (file, is_parquet):
         if is_parquet:
             with pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as parquet:
-                yield from parquet.iter_batches(_ROWS, columns=list(columns), use_threads=False)
+                yield from parquet.iter_batches(rows, columns=list(columns), use_threads=False)
             return
         delimiter = _delimiter(file.readline(MOST_LINE_BYTES))
         file.seek(0)
@@ -230,7 +234,10 @@ def _opened(part: Location) -> Iterator[tuple[BinaryIO, bool]]:
             is_parquet = file.read(4) == b"PAR1"
             file.seek(0)
             yield file, is_parquet
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
+        # Arrow raises OSError for damaged pages, without a number; storage has its own types.
+        if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
+            raise
         if not is_parquet and (line := _first_line_that_is_no_text(part)) is not None:
             raise _no_text(part, line) from None
         raise BadTable(

@@ -11,6 +11,7 @@ from audioloom_stage.result import Result
 if TYPE_CHECKING:
     from audioloom_featurizer.settings import (
         GcSettings,
+        ImportSettings,
         InspectSettings,
         ListSettings,
         PlanSettings,
@@ -67,6 +68,18 @@ def retry(settings: RetrySettings) -> Result:
     from audioloom_featurizer.commands.retry import retry as perform
 
     return perform(settings)
+
+
+@command(app)
+def import_(settings: ImportSettings) -> Result:
+    """Make a features manifest of TABLE, windows that another program computed.
+
+    Prints the location of the manifest. The table has the columns `values` and `path` (the
+    recording), and any of `label`, `target`, `group`, `window`, `channel` and `length`.
+    """
+    from audioloom_featurizer.commands.import_table import import_table
+
+    return import_table(settings)
 
 
 @command(app)

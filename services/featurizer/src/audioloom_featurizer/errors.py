@@ -12,7 +12,11 @@ class BadLabels(BadData):
 
 
 class Unlabelled(BadData):
-    """Recordings have no label, and --unlabelled refuse was given. Nothing was committed."""
+    """Recordings or windows have no label, and none may be without. Nothing was committed."""
+
+
+class BadWindows(BadData):
+    """A table of windows has values of several shapes, no numbers, or a window twice."""
 
 
 class BadInventory(BadData):
@@ -37,6 +41,10 @@ class Damaged(BadData):
 
 class NoRecordings(InputMissing):
     """The folder holds no recordings."""
+
+
+class NoWindows(InputMissing):
+    """A table of windows has no rows."""
 
 
 class NothingNew(InputMissing):

@@ -13,6 +13,7 @@ __all__ = [
     "DEFAULT_BUDGET",
     "RETRY_BUDGET",
     "GcSettings",
+    "ImportSettings",
     "InspectSettings",
     "ListSettings",
     "PlanSettings",
@@ -25,6 +26,17 @@ __all__ = [
 
 DEFAULT_BUDGET = "1%"
 RETRY_BUDGET = "100%"
+
+WindowColumn = Literal[
+    "values", "path", "member", "window", "channel", "label", "target", "group", "flags",
+    "start_seconds", "valid_samples", "valid_frames", "recording_sha256", "recording_bytes",
+    "recording_seconds", "recording_rate", "recording_channels", "recording_format",
+]  # fmt: skip
+"""The columns of a table of windows; all but `values` are those of a features file."""
+
+SHAPE = r"^[1-9][0-9]{0,6}x[1-9][0-9]{0,6}$"
+FEATURE_NAME = r"^[a-z][a-z0-9_]{0,99}$"
+"""A name that files of features and records of shards can hold."""
 
 _NAME = "Name of the run. Default: a digest of recipe and inputs."
 _FUNCTION = "Function that made the features, if one did: file.py:name."
@@ -216,6 +228,39 @@ class RetrySettings(DecodingSettings):
     )
     error_budget: str = Field(
         RETRY_BUDGET, description="Recordings that may be refused again; one must be readable."
+    )
+
+
+class ImportSettings(RootSettings):
+    """Settings of `import`."""
+
+    groups: ClassVar = {
+        "Columns": "columns shape unlabelled",
+        "Feature": "feature_name dtype sample_rate window_seconds",
+    }
+
+    table: Annotated[str, Positional("TABLE")] = Field(
+        description="Parquet file of windows, or a folder of such files."
+    )
+    name: RunName | None = Field(None, description=_NAME)
+    columns: dict[WindowColumn, str] = Field(
+        {}, description="Columns with other names: values=embedding, label=class, path=id."
+    )
+    shape: Annotated[str, Field(pattern=SHAPE)] | None = Field(
+        None, description="Coefficients and frames of flat values, such as 40x313."
+    )
+    unlabelled: Literal["keep", "refuse", "drop"] = Field(
+        "keep", description="What to do with windows without label and target."
+    )
+    feature_name: Annotated[str, Field(pattern=FEATURE_NAME)] = Field(
+        "features", description="Name of the feature, such as mfcc."
+    )
+    dtype: Literal["float32", "float16"] = Field("float32", description="Type of the values.")
+    sample_rate: int | None = Field(
+        None, ge=1000, le=768000, description="Rate of the recordings, in Hz. Default: 16000."
+    )
+    window_seconds: float | None = Field(
+        None, gt=0, le=3600, description="Length of a window, in seconds, if known."
     )
 
 

@@ -46,6 +46,7 @@ SCRATCH = (
     f"{SCAN}/labels/part-00000-0e7c1f3a-c000.snappy.parquet",
     f"{SCAN}/labels/_temporary/0/task_1/part-00000-0e7c1f3a-c000.snappy.parquet",
     f"{SCAN}/labels/_SUCCESS",
+    f"{SCAN}/windows/part-00000-0e7c1f3a-c000.snappy.parquet",
 )
 FOREIGN = (
     "scratch/thesis.tex",

@@ -81,6 +81,27 @@ def test_inputs_may_be_cut_into_units_as_they_like(sharder: Callable, tmp_path: 
     assert 0 == sharder("plan", one.folder, two.folder).code
 
 
+def test_tables_that_were_imported_one_by_one_go_together(
+    sharder: Callable, tmp_path: Path
+) -> None:
+    """The digest of a table says which windows there are, not what they are."""
+    folders = []
+    for number in range(2):
+        feature = feature_of().model_copy(update={"parameters": {"table_sha256": f"{number}" * 64}})
+        rows = [replace(row, path=f"{number}/{row.path}") for row in windows(60, groups=30)]
+        made = commit_features(
+            tmp_path,
+            [parquet_of(rows, feature)],
+            feature,
+            windows=60,
+            recordings=60,
+            source=f"{number}",
+            engine="import",
+        )
+        folders.append(made.folder)
+    assert 0 == sharder("plan", *folders).code
+
+
 def test_the_same_input_twice_is_refused(sharder: Callable, tmp_path: Path) -> None:
     """Its windows would all be duplicates."""
     features = make_features(tmp_path, [ROWS])

@@ -23,10 +23,10 @@ _OURS = re.compile(
     r"|(features/features|ledger/ledger)-[0-9a-f]{16}-[0-9a-f]{12}\.parquet"
 )
 
-# Files that a scan on YARN, and Spark for it, write below `scratch/`.
+# Files that a scan on YARN, and Spark for a scan or an import, write below `scratch/`.
 _SCRATCH = re.compile(
     r"scan-[0-9a-f]{32}/"
-    r"([0-9a-f]{32}\.parquet|labels/(_SUCCESS|(_temporary/.+/)?part-[0-9]{5}-[0-9a-zA-Z.-]+))"
+    r"([0-9a-f]{32}\.parquet|(labels|windows)/(_SUCCESS|(_temporary/.+/)?part-[0-9]{5}-[0-9a-zA-Z.-]+))"
 )
 
 

@@ -32,6 +32,7 @@ from audioloom_featurizer.inventory.parquet import (
 )
 from audioloom_featurizer.scratch import publish_as, scratch_file
 from audioloom_featurizer.settings import RETRY_BUDGET, RetrySettings
+from audioloom_featurizer.tables.recipe import check_not_imported
 from audioloom_featurizer.verification.features import recordings_of
 
 log = structlog.get_logger()
@@ -58,9 +59,11 @@ def commit_retryable(
 
     Raises:
         NoRecordings: there is nothing to retry, or the run's input is missing.
-        InvalidOption: the ledger has no such class, or the features have another revision.
+        InvalidOption: the ledger has no such class, or the features have another revision or were
+            imported.
         BadInventory: the ledger names a recording that is not in the inventory.
     """
+    check_not_imported(features)
     algorithm = features.manifest.recipe.algorithm
     if algorithm != ALGORITHM:
         raise InvalidOption(

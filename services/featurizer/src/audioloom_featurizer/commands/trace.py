@@ -83,9 +83,12 @@ class _Search:
         return _run(opened, HOLDS, recordings=len(paths)) if paths else None
 
     def features(self, opened: Opened[Any]) -> Run | None:
-        """Search features and ledger, which together hold every recording of the input."""
+        """Search features and ledger, which together hold every recording of the input.
+
+        Imported features have no input, so their rows tell.
+        """
         inputs = [self.listed.get(each) for each in _inputs(opened, "recordings")]
-        lost, listed = None in inputs, set[str]().union(*filter(None, inputs))
+        lost, listed = None in inputs or not inputs, set[str]().union(*filter(None, inputs))
         paths: set[str] = set()
         windows = 0
         if lost or listed:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from audioloom_manifest.file_list import check_files
-from audioloom_manifest.kinds import RecordingsManifest
+from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
 from audioloom_manifest.late_files import Patience
 from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
@@ -15,6 +15,7 @@ from audioloom_featurizer.errors import BadInventory, Damaged
 from audioloom_featurizer.extraction.agreement import Comparison, need_librosa
 from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.settings import VerifySettings
+from audioloom_featurizer.tables.recipe import check_not_imported
 from audioloom_featurizer.verification.features import check_features, recordings_of
 from audioloom_featurizer.verification.recordings import check_inventory
 from audioloom_featurizer.verification.values import compare_values
@@ -30,11 +31,14 @@ def verify(settings: VerifySettings) -> Result:
         ManifestError: the manifest or the list of files was changed after the commit.
         Damaged: the run does not match its manifest; the message has the first problems.
         MissingLibrary: librosa is not installed here.
+        InvalidOption: librosa is to compute imported features again.
     """
     if settings.against is not None:
         need_librosa(f"--against {settings.against}")
     opened = open_ours(settings.manifest)
     bind(run=opened.manifest.name)
+    if settings.against is not None and isinstance(opened.manifest, FeaturesManifest):
+        check_not_imported(opened)
     entries = opened.files()
     problems: list[str] = []
     comparison: Comparison | None = None

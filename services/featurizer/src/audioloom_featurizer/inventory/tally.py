@@ -1,4 +1,4 @@
-"""Counts of what a scan finds, with examples."""
+"""Counts of what a scan or an import finds, with examples."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -24,7 +24,8 @@ class Tally:
     * alone: keys of the table of labels that no recording has.
     * changed: recordings with another size or modification time than in the earlier listing.
     * gone: recordings of the earlier listing that no longer exist.
-    * unlabelled, dropped: recordings with neither label nor target.
+    * unlabelled, dropped: recordings, or windows of a table, with neither label nor target.
+    * infinite, twice: windows of a table with values that are not finite, and repeated ones.
     """
 
     counts: Counter[str] = field(default_factory=Counter)

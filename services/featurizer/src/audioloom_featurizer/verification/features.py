@@ -27,6 +27,7 @@ from audioloom_featurizer.inventory.parquet import (
     read_rows,
 )
 from audioloom_featurizer.streams import equals_previous
+from audioloom_featurizer.tables.recipe import is_imported
 
 ROWS_AT_ONCE = 128
 _CHECKED = ["path", "window", "channel", "label", "flags", "recording_seconds"]
@@ -37,6 +38,8 @@ log = structlog.get_logger()
 
 def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
     """List problems as texts: columns, values, missing or repeated recordings, counts."""
+    if is_imported(opened.manifest.recipe):
+        return _check_imported(opened)
     recordings = recordings_of(opened)
     check = _Check(opened, _inventory(recordings))
     by_unit: dict[str, list[FileEntry]] = defaultdict(list)
@@ -55,6 +58,20 @@ def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
     for name, entries in by_unit.items():
         found = f"files of a unit that is not planned: {name or entries[0].path}"
         check.problem(opened.folder, found)
+    check.stats()
+    return check.problems
+
+
+def _check_imported(opened: Opened[FeaturesManifest]) -> list[str]:
+    """Check features that came from a table, whose recordings are in order over all files."""
+    check = _Check(opened, None)
+    last = ""
+    for entry in opened.files(FEATURES):
+        for path in check.file(entry):
+            if path <= last:
+                where = opened.folder / entry.path
+                check.problem(where, f"{path} is in more than one place, or out of order")
+            last = max(path, last)
     check.stats()
     return check.problems
 
@@ -84,12 +101,7 @@ class _Check:
         """Check one unit; it has all windows of its recordings, so memory holds only its paths."""
         both: Counter[str] = Counter()
         for entry in entries:
-            where = self.opened.folder / entry.path
-            read = self._windows if entry.role == FEATURES else self._ledger
-            paths, rows = read(where)
-            both.update(paths)
-            if entry.records is not None and rows != entry.records:
-                self.problem(where, f"expected {entry.records} rows, found {rows}")
+            both.update(self.file(entry))
         named = f"unit {unit.id}"
         if twice := sorted(path for path, times in both.items() if times > 1):
             self.problem(named, f"{twice[0]} is in more than one place")
@@ -107,6 +119,15 @@ class _Check:
         ):
             if those:
                 self.problem(named, f"{min(those)} is {word} ({len(those)} such)")
+
+    def file(self, entry: FileEntry) -> list[str]:
+        """Check one file of features or ledger; return its recordings, in order."""
+        where = self.opened.folder / entry.path
+        read = self._windows if entry.role == FEATURES else self._ledger
+        paths, rows = read(where)
+        if entry.records is not None and rows != entry.records:
+            self.problem(where, f"expected {entry.records} rows, found {rows}")
+        return paths
 
     def _windows(self, where: Location) -> tuple[list[str], int]:
         """Read the recordings of a features file, in order, and the number of its rows."""

@@ -12,8 +12,9 @@ from audioloom_storage import Location, locate
 
 from audioloom_sharder.errors import BadFeatures
 
-#: The division into units does not change a window, so it may differ.
-_MAY_DIFFER = frozenset({"unit_bytes", "unit_recordings"})
+#: The division into units does not change a window, so it may differ. The digest of an imported
+#: table says which windows there are, as an input does for features of recordings.
+_MAY_DIFFER = frozenset({"unit_bytes", "unit_recordings", "feature.parameters.table_sha256"})
 
 
 @dataclass(frozen=True)

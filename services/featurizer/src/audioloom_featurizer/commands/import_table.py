@@ -1,0 +1,144 @@
+"""`import`: make committed features of a table of windows that another program computed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import structlog
+from audioloom_manifest.kinds import FeaturesManifest
+from audioloom_manifest.publication import commit, find_committed
+from audioloom_manifest.reader import Opened
+from audioloom_manifest.tables import Table, open_table
+from audioloom_stage.logs import bind
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.result import Result
+from audioloom_storage import locate
+
+from audioloom_featurizer.attempts import new_attempt
+from audioloom_featurizer.inventory.tally import Tally
+from audioloom_featurizer.scratch import scratch_file
+from audioloom_featurizer.settings import ImportSettings
+from audioloom_featurizer.streams import sorted_batches
+from audioloom_featurizer.tables.columns import window_columns
+from audioloom_featurizer.tables.files import write_files
+from audioloom_featurizer.tables.form import form_of
+from audioloom_featurizer.tables.intake import Intake
+from audioloom_featurizer.tables.recipe import feature_of, plan_import, windows_per_file
+from audioloom_featurizer.tables.recordings import Recordings
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The outcome of an import.
+
+    Attributes:
+        opened: the run.
+        already: it was committed before.
+        tally: the windows of the table, and those of them without label.
+    """
+
+    opened: Opened[FeaturesManifest]
+    already: bool
+    tally: Tally
+
+
+def import_table(settings: ImportSettings) -> Result:
+    """Commit the features of a table, unless they are committed already."""
+    bind(input=settings.table)
+    done = commit_table(open_table(locate(settings.table)), settings)
+    opened, counts = done.opened, done.tally.counts
+    where, manifest = str(opened.location), opened.manifest
+    return Result(
+        where,
+        {
+            "location": where,
+            "name": manifest.name,
+            "identity": manifest.identity,
+            "already_committed": done.already,
+            "feature": manifest.recipe.feature.model_dump(mode="json"),
+            "recordings": manifest.stats.recordings,
+            "windows": manifest.stats.windows,
+            "flagged": manifest.stats.flagged,
+            "labels": len(manifest.stats.labels),
+            "unlabelled": counts["unlabelled"] - counts["dropped"],
+            "dropped": counts["dropped"],
+        },
+        next=(
+            f"audioloom-featurizer inspect {opened.folder}",
+            f"audioloom-featurizer verify {opened.folder}",
+            f"audioloom-sharder plan {opened.folder}",
+        ),
+    )
+
+
+def commit_table(table: Table, settings: ImportSettings) -> Imported:
+    """Commit the features of an open table, unless they are committed already.
+
+    Nothing is written below the root before the whole table was checked. Values and rows go through
+    local files, so memory does not grow with the table.
+
+    Raises:
+        NoWindows, BadTable, BadWindows, Unlabelled: the table cannot be used.
+        NameTaken: other features have the name.
+    """
+    columns = window_columns(table, _named(settings), settings.feature_name)
+    form = form_of(table, columns, settings)
+    feature, root = feature_of(settings, form), locate(settings.root)
+    with scratch_file() as values, scratch_file() as rows:
+        intake = Intake(table, columns, form, settings, values)
+        recordings = Recordings(table.where)
+        with progress(None, "reading", "windows") as bar:
+            _store(rows, recordings.checked(sorted_batches(intake.batches(bar), "order")))
+        _warn(intake.tally)
+        plan = plan_import(settings, form, intake.sha256, mixed=intake.mixed, root=root)
+        bind(run=plan.name)
+        standing = find_committed(plan)
+        if standing is not None:
+            log.info("already committed", manifest=str(standing.location))
+            return Imported(standing, already=True, tally=intake.tally)
+        attempt = new_attempt({"table": settings.table})
+        with progress(intake.taken, "writing", "windows") as bar:
+            files = []
+            most = windows_per_file(form)
+            for entry in write_files(_stored(rows), values, feature, plan.folder, most):
+                files.append(entry)
+                bar.advance(entry.records or 0)
+    committed = commit(plan, attempt, files, recordings.stats())
+    log.info("committed" if committed.ours else "already committed")
+    return Imported(committed.opened, already=not committed.ours, tally=intake.tally)
+
+
+def _named(settings: ImportSettings) -> Mapping[str, str]:
+    return {str(name): column for name, column in settings.columns.items()}
+
+
+def _store(file: Any, tables: Iterator[pa.Table]) -> None:
+    """Write tables of one schema to a local file."""
+    writer = None
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    for table in tables:
+        if writer is None:
+            writer = pa.ipc.new_stream(file, table.schema, options=options)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def _stored(file: Any) -> Iterator[pa.RecordBatch]:
+    """Read what `_store` wrote."""
+    file.seek(0)
+    with pa.ipc.open_stream(file) as reader:
+        yield from reader
+
+
+def _warn(tally: Tally) -> None:
+    if windows := tally.counts["unlabelled"]:
+        log.warning(
+            "windows without label and target",
+            windows=windows,
+            dropped=tally.counts["dropped"],
+            examples=tally.examples["unlabelled"],
+        )

@@ -1,0 +1,116 @@
+"""The recipe of imported features, which says of the values what a table can say.
+
+The engine `import` marks them. Instead of an input the recipe has the digest of the table's
+content, so the same windows make the same run, in whatever order and files they are.
+"""
+
+from audioloom_manifest.identity import run_name
+from audioloom_manifest.kinds import Feature, FeaturesManifest, FeaturesRecipe
+from audioloom_manifest.layout import run_folder
+from audioloom_manifest.parquet import features_schema
+from audioloom_manifest.publication import Plan
+from audioloom_manifest.reader import Opened
+from audioloom_storage import Location
+
+from audioloom_featurizer.errors import InvalidOption
+from audioloom_featurizer.settings import ImportSettings
+from audioloom_featurizer.tables.values import ValuesForm
+
+ALGORITHM = 1
+"""Raised when an equal table would give other bytes, so that old runs keep their names."""
+
+ENGINE = "import"
+DEFAULT_RATE = 16000
+
+FILE_BYTES = 256 << 20
+"""Values in a file, unless one recording has more."""
+
+FILE_WINDOWS = 65_536
+"""Windows in a file, unless one recording has more: readers hold the other columns of a file."""
+
+
+def is_imported(recipe: FeaturesRecipe) -> bool:
+    """Whether the features came from a table, so that there are no recordings behind them."""
+    return recipe.engine == ENGINE
+
+
+def check_not_imported(opened: Opened[FeaturesManifest]) -> None:
+    """Raise if the features came from a table.
+
+    Raises:
+        InvalidOption: they did.
+    """
+    if is_imported(opened.manifest.recipe):
+        raise InvalidOption(
+            "imported features have no recordings",
+            where=opened.location,
+            expected="features that `run` made of recordings",
+            found=f"the engine {ENGINE}",
+            hint="Import the table again if it has changed.",
+        )
+
+
+def windows_per_file(form: ValuesForm) -> int:
+    """Most windows in a file, unless one recording has more."""
+    return max(1, min(FILE_WINDOWS, FILE_BYTES // form.width))
+
+
+def plan_import(
+    settings: ImportSettings, form: ValuesForm, sha256: str, *, mixed: bool, root: Location
+) -> Plan:
+    """Plan the run of a table with this content.
+
+    *mixed* says that each window is of all channels together.
+    """
+    feature = feature_of(settings, form).model_copy(
+        update={"parameters": _parameters(settings) | {"table_sha256": sha256}}
+    )
+    recipe = FeaturesRecipe(
+        algorithm=ALGORITHM,
+        feature=feature,
+        engine=ENGINE,
+        windows="all",
+        channels="mix" if mixed else "split",
+        headerless=None,
+        unit_bytes=FILE_BYTES,
+        unit_recordings=FILE_WINDOWS,
+    )
+    name = settings.name or run_name("features", recipe, [])
+    return Plan("features", name, run_folder(root, "features", name), recipe, ())
+
+
+def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:
+    """The feature that the settings name, in the form that the table has.
+
+    Raises:
+        InvalidOption: another column of features files has this name.
+    """
+    feature = Feature(
+        name=settings.feature_name,
+        dtype=settings.dtype,
+        shape=form.shape,
+        sample_rate=settings.sample_rate or DEFAULT_RATE,
+        parameters=_parameters(settings),
+    )
+    if features_schema(feature).names.count(feature.name) > 1:
+        raise InvalidOption(
+            "features files have a column of this name",
+            where=f"--feature-name {feature.name}",
+            expected="a name for the values alone",
+            found="the name of another column",
+        )
+    return feature
+
+
+def window_samples(settings: ImportSettings) -> int:
+    """Samples of a window; 0 if nobody said how long a window is."""
+    return round((settings.window_seconds or 0) * (settings.sample_rate or DEFAULT_RATE))
+
+
+def _parameters(settings: ImportSettings) -> dict[str, str | int | float | bool | None]:
+    """The parameters that every feature has; null for what a table does not say."""
+    return {
+        "window_seconds": settings.window_seconds,
+        "hop_seconds": None,
+        "normalise": None,
+    }

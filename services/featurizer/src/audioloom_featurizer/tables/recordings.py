@@ -1,0 +1,136 @@
+"""Sorted windows, recording by recording: find those that are there twice, and count."""
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from audioloom_manifest.kinds import FeaturesStats
+from audioloom_stage.errors import BadData
+from numpy.typing import NDArray
+
+from audioloom_featurizer.errors import BadWindows
+from audioloom_featurizer.inventory.parquet import MOST_LABELS
+from audioloom_featurizer.inventory.tally import Tally
+from audioloom_featurizer.streams import equals_previous
+from audioloom_featurizer.tables.intake import names_of
+
+
+class Recordings:
+    """Counts recordings and their windows, and completes the windows by what their recording says.
+
+    Args:
+        where: the table, for errors.
+    """
+
+    def __init__(self, where: object) -> None:
+        self._where = where
+        self._tally = Tally()
+        self._counts: Counter[str] = Counter()
+        self._labels: Counter[str] = Counter()
+        self._seconds: list[float] = []
+
+    def checked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        """Yield sorted batches of `TAKEN` again, each with all windows of its recordings.
+
+        A recording without a digest gets that of the values of its windows, so that `inspect`
+        finds copies.
+
+        Raises:
+            BadWindows: after the last window, some were there twice.
+            BadData: there are more labels than a manifest may hold.
+        """
+        for rows in _whole_recordings(batches):
+            twice = equals_previous(_column(rows, "order"), None)
+            self._tally.add("twice", names_of(rows.filter(twice)))
+            starts = _starts(rows)
+            self._count(rows, starts)
+            yield _with_digests(rows, starts)
+        if twice := self._tally.counts["twice"]:
+            raise BadWindows(
+                "windows are there twice",
+                where=self._where,
+                expected="each window of a recording and channel once",
+                found=f"{twice} again, such as {', '.join(self._tally.examples['twice'])}",
+                hint="Number the windows of a recording with --columns window=COLUMN, or remove"
+                " rows.",
+            )
+
+    def stats(self) -> FeaturesStats:
+        """The counts of all recordings."""
+        recordings = self._counts["recordings"]
+        return FeaturesStats(
+            recordings=recordings,
+            extracted=recordings,
+            refused=0,
+            flagged=self._counts["flagged"],
+            windows=self._counts["windows"],
+            audio_seconds=round(math.fsum(self._seconds), 6),
+            refusals={},
+            labels=dict(sorted(self._labels.items())),
+        )
+
+    def _count(self, rows: pa.Table, starts: NDArray[np.int64]) -> None:
+        flagged = pc.greater(pc.list_value_length(rows["flags"]), 0)
+        self._counts.update(
+            recordings=len(starts),
+            windows=rows.num_rows,
+            flagged=len(rows["recording"].filter(flagged).unique()),
+        )
+        for each in pc.value_counts(_column(rows, "label").drop_null()).to_pylist():
+            self._labels[each["values"]] += each["counts"]
+        self._seconds = [
+            math.fsum([*self._seconds, *rows["recording_seconds"].take(starts).to_pylist()])
+        ]
+        if len(self._labels) > MOST_LABELS:
+            raise BadData(
+                "too many labels",
+                where=self._where,
+                expected=f"at most {MOST_LABELS} different labels",
+                found=f"more, such as {next(iter(self._labels))}",
+                hint="Is the label rather a group, or a target?",
+            )
+
+
+def _whole_recordings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Cut sorted batches where a recording begins; memory holds the rows of one recording."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        goes_on = held and batch.column("recording")[-1].equals(held[-1].column("recording")[-1])
+        held.append(batch)
+        if goes_on:
+            continue
+        rows = pa.Table.from_batches(held).combine_chunks()
+        last = int(_starts(rows)[-1])
+        if last:
+            yield rows.slice(0, last).combine_chunks()
+        held = rows.slice(last).combine_chunks().to_batches()
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
+def _starts(rows: pa.Table) -> NDArray[np.int64]:
+    """The rows where a recording begins."""
+    return np.flatnonzero(pc.invert(equals_previous(_column(rows, "recording"), None)))
+
+
+def _with_digests(rows: pa.Table, starts: NDArray[np.int64]) -> pa.Table:
+    contents = rows["content"].to_pylist()
+    ends = [*starts[1:].tolist(), len(contents)]
+    digests = [
+        hashlib.sha256(b"".join(contents[start:end])).hexdigest()
+        for start, end in zip(starts.tolist(), ends, strict=True)
+    ]
+    windows = np.diff([*starts.tolist(), len(contents)])
+    each = pa.array(np.repeat(np.array(digests, object), windows), pa.string())
+    at = rows.schema.get_field_index("recording_sha256")
+    whole = pc.coalesce(_column(rows, "recording_sha256"), each)
+    return rows.set_column(at, rows.schema.field(at), whole)
+
+
+def _column(rows: pa.Table, name: str) -> pa.Array:
+    column = rows[name]
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
