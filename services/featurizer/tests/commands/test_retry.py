@@ -8,7 +8,7 @@ import pytest
 from audioloom_featurizer.commands.retry import retry as retry_command
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.errors import InvalidOption, NoRecordings, NothingReadable
-from audioloom_featurizer.extraction import recording
+from audioloom_featurizer.extraction import members, recording
 from audioloom_featurizer.settings import RetrySettings, VerifySettings
 from audioloom_featurizer.verification.features import recordings_of
 from audioloom_manifest.reader import Opened, read_manifest
@@ -26,7 +26,7 @@ class Archive:
     def __init__(self) -> None:
         self.down: tuple[str, ...] = DOWN
         self.locked: tuple[str, ...] = (LOCKED,)
-        self._open = recording.open_read
+        self._open = members.open_read
 
     def open_read(self, where: Location) -> object:
         if str(where).endswith(self.down):
@@ -39,7 +39,7 @@ class Archive:
 @pytest.fixture
 def archive(monkeypatch: pytest.MonkeyPatch) -> Archive:
     stands = Archive()
-    monkeypatch.setattr(recording, "open_read", stands.open_read)
+    monkeypatch.setattr(members, "open_read", stands.open_read)
     monkeypatch.setattr(recording, "WAIT_SECONDS", 0)
     return stands
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from audioloom_audio import MissingDecoder
 from audioloom_audio import extract as true_extract
+from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction import unit as unit_task
 from audioloom_manifest.receipts import Receipt
@@ -23,7 +24,7 @@ _LATE = ("audioloom_audio_native", "soundfile", "scipy.fft")
 
 def extract_unit(job: Any, unit: Any, history: Any = None, heartbeat: Any = None) -> Receipt:
     extract_module.extract = extract
-    extract_module.open_read = open_read
+    members_module.open_read = open_read
     for module in _LATE:  # no recording is to blame for the time that they take
         importlib.import_module(module)
     return unit_task.extract_unit(job, unit, history, heartbeat)
