@@ -73,7 +73,9 @@ class Container(Protocol):
             BadContainer: the container is damaged from here on.
         """
 
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    def unpack(
+        self, wanted: Mapping[str, int]
+    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
         """Read members in the order of the container: the name, and the bytes in pieces.
 
         Args:

@@ -77,7 +77,9 @@ class SequenceFile:
                 yield Member(name, length - key_length - head, place + head)
             self._file.seek(place + length - key_length)
 
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    def unpack(
+        self, wanted: Mapping[str, int]
+    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
         """See `Container.unpack`."""
         for name, content in self._records():
             if name in wanted:

@@ -23,7 +23,7 @@ from audioloom_featurizer.containers.member import (
 )
 
 _NAMES = ("path", "name", "file", "key", "__key__")
-_ROWS_AT_ONCE = 16
+Content = bytes | memoryview
 
 
 class _Rows:
@@ -37,13 +37,15 @@ class _Rows:
         for name, content in self._named():
             yield Member(name, len(content))
 
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    def unpack(
+        self, wanted: Mapping[str, int]
+    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
         """See `Container.unpack`."""
         for name, content in self._named():
             if name in wanted:
                 yield name, iter((content,))
 
-    def _named(self) -> Iterator[tuple[str, bytes]]:
+    def _named(self) -> Iterator[tuple[str, Content]]:
         total, most = 0, most_expanded(self._size)
         for number, (name, content) in enumerate(self.rows()):
             if content is None:
@@ -55,7 +57,7 @@ class _Rows:
             if safe is not None:
                 yield safe, content
 
-    def rows(self) -> Iterator[tuple[str | None, bytes | None]]:
+    def rows(self) -> Iterator[tuple[str | None, Content | None]]:
         """Names and contents of all rows."""
         raise NotImplementedError
 
@@ -70,19 +72,20 @@ class Parquet(_Rows):
             fields = {each.name: _kind(each.type) for each in self._file.schema_arrow}
         self._content, self._name = _columns(fields)
 
-    def rows(self) -> Iterator[tuple[str | None, bytes | None]]:
+    def rows(self) -> Iterator[tuple[str | None, Content | None]]:
         """Names and contents of all rows."""
         columns = [each for each in (self._content, self._name) if each is not None]
         with _damages("Parquet"):
-            batches = self._file.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False)
+            # One row at a time, because a row may be a recording of hours.
+            batches = self._file.iter_batches(1, columns=columns, use_threads=False)
         while True:
             with _damages("Parquet"):
                 batch = next(batches, None)
-                rows = [] if batch is None else batch.to_pylist()
-            if batch is None:
-                return
-            for row in rows:
-                yield _parts(row, self._content, self._name)
+                if batch is None:
+                    return
+                row = {name: batch.column(name)[0] for name in columns} if len(batch) else None
+            if row is not None:
+                yield _parquet_parts(row[self._content], row.get(self._name or ""))
 
 
 class Avro(_Rows):
@@ -92,7 +95,7 @@ class Avro(_Rows):
         super().__init__(size)
         self._file = file
 
-    def rows(self) -> Iterator[tuple[str | None, bytes | None]]:
+    def rows(self) -> Iterator[tuple[str | None, Content | None]]:
         """Names and contents of all rows."""
         from fastavro import reader  # noqa: PLC0415 - for this format alone
 
@@ -119,14 +122,21 @@ def _columns(kinds: Mapping[str, str]) -> tuple[str, str | None]:
     return contents[0], named[0] if named else None
 
 
+def _parquet_parts(value: Any, name: Any) -> tuple[str | None, Content | None]:
+    """Name and content of a row of Arrow's scalars; the content is not copied."""
+    own = None if name is None else name.as_py()
+    if isinstance(value, pa.StructScalar):
+        if not value.is_valid:
+            return own, None
+        inner = value["path"].as_py() if "path" in value else None
+        return own or inner, _parquet_parts(value["bytes"], None)[1]
+    return own, memoryview(value.as_buffer()) if value.is_valid else None
+
+
 def _parts(
     row: Mapping[str, Any], content: str, name: str | None
-) -> tuple[str | None, bytes | None]:
-    value = row[content]
-    own = None if name is None else row[name]
-    if isinstance(value, dict):
-        return own or value.get("path"), value.get("bytes")
-    return own, value
+) -> tuple[str | None, Content | None]:
+    return (None if name is None else row[name]), row[content]
 
 
 def _kind(kind: pa.DataType) -> str:

@@ -41,7 +41,9 @@ class Tar:
             if name is not None and entry.isreg() and not entry.issparse():
                 yield Member(name, entry.size, None if self._packed else entry.offset_data)
 
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    def unpack(
+        self, wanted: Mapping[str, int]
+    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
         """See `Container.unpack`."""
         for archive, entry in self._entries():
             name = safe_name(entry.name)

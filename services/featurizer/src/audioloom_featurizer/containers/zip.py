@@ -52,7 +52,9 @@ class Zip:
         for name, entry in self._entries.items():
             yield Member(name, entry.file_size)
 
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    def unpack(
+        self, wanted: Mapping[str, int]
+    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
         """See `Container.unpack`; any member is found at once."""
         for name in wanted:
             if (entry := self._entries.get(name)) is not None:

@@ -128,7 +128,7 @@ class _Opened:
         except BadContainer as damage:
             self._damage = damage
 
-    def _keep(self, name: str, content: Iterator[bytes], size: int) -> None:
+    def _keep(self, name: str, content: Iterator[bytes | memoryview], size: int) -> None:
         start = self._scratch.seek(0, 2)
         for piece in content:
             self._heartbeat.beat()
