@@ -7,7 +7,7 @@ from audioloom_spark.settings import SparkSettings
 from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Secret, Settings
 from audioloom_stage.units import Duration, Size
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 __all__ = [
     "DEFAULT_BUDGET",
@@ -42,6 +42,10 @@ _NAME = "Name of the run. Default: a digest of recipe and inputs."
 _FUNCTION = "Function that made the features, if one did: file.py:name."
 
 
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
 class ScanSettings(RootSettings, SparkSettings):
     """Settings of `scan`."""
 
@@ -52,8 +56,9 @@ class ScanSettings(RootSettings, SparkSettings):
         ),
     }
 
-    source: Annotated[str, Positional("SOURCE")] = Field(
-        description="Folder of the recordings, at any depth: a path or a URI."
+    source: Annotated[tuple[str, ...], Positional("SOURCE"), BeforeValidator(_several)] = Field(
+        min_length=1,
+        description="Folders of recordings, at any depth, or files or globs: paths or URIs.",
     )
     master: str = Field("", description="Spark master that lists; otherwise this process does.")
     name: RunName | None = Field(None, description=_NAME)
@@ -66,6 +71,12 @@ class ScanSettings(RootSettings, SparkSettings):
     )
     inventory: str | None = Field(
         None, description="Table of the recordings (CSV, Parquet, fsimage) instead of a walk."
+    )
+    limit: int | None = Field(
+        None,
+        ge=1,
+        le=1_000_000,
+        description="List a sample of so many recordings, for a trial run.",
     )
     since: str | None = Field(
         None, description="Earlier recordings manifest: list only what it lacks."

@@ -15,15 +15,15 @@ from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
-from audioloom_storage import Location, exists, locate
+from audioloom_storage import Location, locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.errors import NoRecordings
 from audioloom_featurizer.inventory.delta import listing_chain
 from audioloom_featurizer.inventory.labels.jdbc import without_parameters
 from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, write_inventory
 from audioloom_featurizer.inventory.pipeline import inventory_rows
 from audioloom_featurizer.inventory.scan_report import CHANGES, SKIPPED, ScanReport
+from audioloom_featurizer.inventory.sources.selection import select
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
 from audioloom_featurizer.scratch import publish_as, scratch_file, scratch_folder
 from audioloom_featurizer.settings import ScanSettings
@@ -36,26 +36,20 @@ log = structlog.get_logger()
 def scan(settings: ScanSettings) -> Result:
     """List and label the recordings, and commit the manifest unless it is committed already."""
     settings.check_configured()
-    source, root = locate(settings.source), locate(settings.root)
+    selection, root = select(settings.source), locate(settings.root)
+    source = selection.folder
     bind(input=str(source))
-    if not exists(source):
-        raise NoRecordings(
-            "the source does not exist",
-            where=source,
-            expected="a folder of recordings",
-            found="no such file or folder",
-            hint="Check the path; its link may be broken.",
-        )
     report = ScanReport()
     chain = [] if settings.since is None else listing_chain(settings.since, source)
     with scratch_file() as sink, scratch_folder(settings.master, root) as scratch:
         with progress(None, "listing", "recordings") as bar:
-            rows = inventory_rows(settings, scratch, chain, report, bar)
+            rows = inventory_rows(settings, selection, scratch, chain, report, bar)
             written = write_inventory(sink, rows, source)
         stats = written.stats().model_copy(update={"dropped": report.counts["dropped"]})
         report.log()
+        report.propose(stats)
         report.check(settings, source, stats.recordings)
-        plan = _plan(settings, root, written, chain, report)
+        plan = _plan(settings, source, root, written, chain, report)
         bind(run=plan.name)
         standing = find_committed(plan)
         if standing is not None:
@@ -68,6 +62,7 @@ def scan(settings: ScanSettings) -> Result:
 
 def _plan(
     settings: ScanSettings,
+    source: Location,
     root: Location,
     written: InventorySummary,
     chain: list[Opened[RecordingsManifest]],
@@ -76,7 +71,7 @@ def _plan(
     from_tables = any(flag != "--pattern" for flag in report.columns_from.values())
     recipe = RecordingsRecipe(
         algorithm=ALGORITHM,
-        source=locate(settings.source).uri,
+        source=source.uri,
         suffixes=normalise_suffixes(settings.suffix),
         pattern=settings.pattern,
         listing_sha256=written.listing_digest.hexdigest(),
@@ -108,6 +103,7 @@ def _result(opened: Opened[RecordingsManifest], report: ScanReport, *, already: 
         "unlabelled": stats.recordings - stats.labelled,
         "labels": len(stats.labels),
         "skipped": {reason: counts[reason] for reason in SKIPPED},
+        "proposal": report.proposal,
         "labels_of_none": {"keys": counts["alone"], "examples": [*report.examples["alone"]]},
     }
     if opened.manifest.inputs:

@@ -8,7 +8,7 @@ from audioloom_manifest.kinds import RecordingsManifest
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.tables import Table, open_table
 from audioloom_stage.progress_bar import Progress
-from audioloom_storage import Location, locate, walk
+from audioloom_storage import Location, locate
 
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.inventory.delta import new_recordings
@@ -20,9 +20,11 @@ from audioloom_featurizer.inventory.labels.path_pattern import (
     label_by_pattern,
 )
 from audioloom_featurizer.inventory.labels.table import join_labels, label_columns, read_labels
+from audioloom_featurizer.inventory.sample import sample_rows
 from audioloom_featurizer.inventory.scan_report import ScanReport
 from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, each_once
 from audioloom_featurizer.inventory.sources.parallel_walk import ListingSpec, list_in_tasks
+from audioloom_featurizer.inventory.sources.selection import Selection
 from audioloom_featurizer.inventory.sources.table import recordings_in_table
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes, recordings_among
 from audioloom_featurizer.settings import ScanSettings
@@ -34,6 +36,7 @@ ENOUGH_FOLDERS = 64
 
 def inventory_rows(
     settings: ScanSettings,
+    selection: Selection,
     scratch: Location,
     chain: list[Opened[RecordingsManifest]],
     report: ScanReport,
@@ -45,7 +48,7 @@ def inventory_rows(
         InvalidOption, BadTable: an option is invalid or contradicts another option;
             nothing was listed.
     """
-    source, database = locate(settings.source), database_from(settings)
+    source, database = selection.folder, database_from(settings)
     with_table = settings.labels is not None or database is not None
     by_key = with_table and settings.labels_by == "key"
     pattern = compile_pattern(settings.pattern, with_key=by_key) if settings.pattern else None
@@ -60,9 +63,9 @@ def inventory_rows(
         report.fill("--pattern", [name for name in pattern.groupindex if name != KEY])
     in_order = settings.inventory is None and settings.master != ""
     if in_order:
-        rows = _listed_in_tasks(settings, pattern, scratch, report, bar)
+        rows = _listed_in_tasks(settings, selection, pattern, scratch, report, bar)
     else:
-        rows = _advancing(_listed(settings, source, report), bar)
+        rows = _advancing(_listed(settings, selection, report), bar)
         if pattern:
             rows = label_by_pattern(rows, pattern, report)
     if with_table:
@@ -79,6 +82,9 @@ def inventory_rows(
     rows = each_once(rows, settings.inventory or source)
     if chain:
         rows = new_recordings(rows, chain, report)
+    if settings.limit is not None:
+        rows = sample_rows(rows, settings.limit, report)
+    rows = _noting_paths(rows, report)
     return count_unlabelled(rows, report, drop=settings.unlabelled == "drop")
 
 
@@ -103,12 +109,13 @@ def _columns(settings: ScanSettings, table: Table) -> dict[str, str]:
 
 
 def _listed(
-    settings: ScanSettings, source: Location, report: ScanReport
+    settings: ScanSettings, selection: Selection, report: ScanReport
 ) -> Iterator[pa.RecordBatch]:
+    source = selection.folder
     suffixes = normalise_suffixes(settings.suffix)
     if settings.inventory is None:
         containers = settings.containers
-        return recordings_among(walk(source), source, suffixes, report, containers=containers)
+        return recordings_among(selection.files(), source, suffixes, report, containers=containers)
     table = open_table(locate(settings.inventory))
     report.fill("--inventory", [name for name in LABEL_COLUMNS if name in table.names])
     return recordings_in_table(table, source, suffixes, report)
@@ -116,6 +123,7 @@ def _listed(
 
 def _listed_in_tasks(
     settings: ScanSettings,
+    selection: Selection,
     pattern: re.Pattern[str] | None,
     scratch: Location,
     report: ScanReport,
@@ -124,12 +132,20 @@ def _listed_in_tasks(
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk
 
     suffixes = normalise_suffixes(settings.suffix)
-    source = locate(settings.source)
-    spec = ListingSpec(source, suffixes, pattern, scratch, settings.containers)
+    spec = ListingSpec(selection.folder, suffixes, pattern, scratch, settings.containers)
+    folders = selection.folders()
     slots = settings.executors * settings.executor_cores if settings.master == "yarn" else 0
     enough = max(ENOUGH_FOLDERS, FOLDERS_A_SLOT * slots)
     with spark.spark_runner(settings) as runner:
-        return list_in_tasks(spec, runner, enough, report, bar)
+        return list_in_tasks(spec, folders, runner, enough, report, bar)
+
+
+def _noting_paths(
+    batches: Iterator[pa.RecordBatch], report: ScanReport
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        report.paths.add(batch.column("path").to_pylist())
+        yield batch
 
 
 def _advancing(batches: Iterator[pa.RecordBatch], bar: Progress) -> Iterator[pa.RecordBatch]:

@@ -1,9 +1,11 @@
 """Log findings of a scan that are not in the inventory, and refuse likely mistakes."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import structlog
+from audioloom_manifest.kinds import RecordingsStats
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import (
@@ -13,6 +15,7 @@ from audioloom_featurizer.errors import (
     NothingNew,
     Unlabelled,
 )
+from audioloom_featurizer.inventory.labels.proposal import PathSample, propose_pattern
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import ScanSettings
@@ -31,9 +34,13 @@ class ScanReport(Tally):
 
     Attributes:
         columns_from: the option that fills label, target and group.
+        paths: some of the recordings' paths.
+        proposal: a pattern for labels or groups that no recording has, if the paths show one.
     """
 
     columns_from: dict[str, str] = field(default_factory=dict)
+    paths: PathSample = field(default_factory=PathSample)
+    proposal: str | None = None
 
     def fill(self, flag: str, names: Sequence[str]) -> None:
         """Note that an option fills some columns.
@@ -58,6 +65,8 @@ class ScanReport(Tally):
             if files := self.counts[reason]:
                 example = self.examples[reason][0]
                 log.info("skipped", reason=reason, files=files, example=example)
+        if sampled := self.counts["sampled"]:
+            log.info("a sample is listed (--limit)", of=sampled)
         if self.counts["containers"]:
             log.info("--containers lists the recordings inside containers")
         if damaged := self.counts["damaged"]:
@@ -82,6 +91,21 @@ class ScanReport(Tally):
                     files=files,
                     examples=self.examples[what],
                 )
+
+    def propose(self, stats: RecordingsStats) -> None:
+        """Warn if no recording has a label, or none a group, and propose a pattern for both."""
+        if not stats.recordings or (stats.labelled and stats.grouped):
+            return
+        self.proposal = propose_pattern(self.paths.paths)
+        shown = {"proposal": f"--pattern {shlex.quote(self.proposal)}"} if self.proposal else {}
+        if not stats.labelled:
+            log.warning("no recording has a label", recordings=stats.recordings, **shown)
+        if not stats.grouped:
+            log.warning(
+                "no recording has a group: those of one speaker may be in several splits",
+                recordings=stats.recordings,
+                **shown,
+            )
 
     def check(self, settings: ScanSettings, source: Location, recordings: int) -> None:
         """Refuse a listing that is certainly a mistake.

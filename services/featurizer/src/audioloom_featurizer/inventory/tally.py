@@ -19,6 +19,7 @@ class Tally:
     * containers: containers skipped, because the recordings inside are not asked for.
     * damaged: containers that are damaged or cannot be read, of which the rest is not listed.
     * elsewhere: files of an fsimage's dump that lie outside the source.
+    * sampled: recordings of which a sample was taken.
     * unmatched: recordings that the pattern does not match.
     * joined: recordings that have a row in the table of labels.
     * alone: keys of the table of labels that no recording has.

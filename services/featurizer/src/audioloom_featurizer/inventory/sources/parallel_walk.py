@@ -86,6 +86,7 @@ class Fragment:
 
 def list_in_tasks(
     spec: ListingSpec,
+    folders: list[str],
     runner: Callable[..., Iterator[Fragment]],
     enough: int,
     tally: Tally,
@@ -97,13 +98,13 @@ def list_in_tasks(
 
     Args:
         spec: the listing.
+        folders: the folders to list, relative to the source; "" is the source.
         runner: runs a function for each task and yields the results as they finish.
         enough: number of folders that keeps all slots busy.
         tally: counts the files.
         bar: shows the number of recordings.
     """
     levels: list[list[Fragment]] = []
-    folders = [""]
     while folders:
         deep = len(levels) == MOST_LEVELS or (bool(levels) and len(folders) >= enough)
         tasks = _tasks(folders, TASKS_A_FOLDER * enough, deep=deep)

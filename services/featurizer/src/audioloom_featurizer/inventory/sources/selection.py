@@ -1,0 +1,161 @@
+"""Which files a scan looks at: folders, files and globs, relative to one folder above them all."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+
+from audioloom_storage import Entry, Location, exists, locate, stat, walk
+from fsspec.utils import glob_translate
+
+from audioloom_featurizer.errors import InvalidOption, NoRecordings
+
+_MAGIC = re.compile(r"[*?[]")
+_DEEPER = r"(?:/.*)?\Z"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source as it was given.
+
+    Attributes:
+        text: as it was given.
+        base: the folder to walk, or a file.
+        glob: of the paths below the base that are meant; None means all.
+    """
+
+    text: str
+    base: Location
+    glob: re.Pattern[str] | None = None
+
+    def holds(self, location: Location) -> bool:
+        """Whether a file is meant."""
+        if location == self.base:
+            return self.glob is None
+        if not location.is_under(self.base):
+            return False
+        return self.glob is None or self.glob.match(location.relative_to(self.base)) is not None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The sources of a scan.
+
+    Attributes:
+        folder: the folder that all paths of the inventory are relative to.
+        sources: what to list of it.
+    """
+
+    folder: Location
+    sources: tuple[Source, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything below the folder is meant."""
+        return any(each.base == self.folder and each.glob is None for each in self.sources)
+
+    def files(self) -> Iterator[Entry]:
+        """Walk the sources; each file comes once, whatever sources hold it.
+
+        Raises:
+            NoRecordings: after the last file, a glob matched none.
+        """
+        if self.is_whole and all(each.glob is None for each in self.sources):
+            yield from walk(self.folder)
+            return
+        found: set[str] = set()
+        for base in self._bases():
+            for entry in _below(base, self.folder):
+                holding = [each.text for each in self.sources if each.holds(entry.location)]
+                found.update(holding)
+                if holding:
+                    yield entry
+        for each in self.sources:
+            if each.glob is not None and each.text not in found:
+                raise _nothing(each.text, "no file that matches")
+
+    def folders(self) -> list[str]:
+        """The folders to list, relative to `folder`.
+
+        Raises:
+            InvalidOption: a source is a glob or a file.
+        """
+        for each in self.sources:
+            if each.glob is not None or not stat(each.base).is_folder:
+                raise InvalidOption(
+                    "tasks list whole folders",
+                    where=each.text,
+                    expected="folders with --master",
+                    found="a glob" if each.glob is not None else "a file",
+                    hint="Leave --master out: this process lists then.",
+                )
+        if self.is_whole:
+            return [""]
+        return [base.relative_to(self.folder) for base in self._bases()]
+
+    def _bases(self) -> list[Location]:
+        """The folders to walk, none inside another one."""
+        bases = sorted({each.base for each in self.sources})
+        return [base for base in bases if not any(map(base.is_under, bases))]
+
+
+def select(texts: Sequence[str]) -> Selection:
+    """Read the sources of a command line: paths, URIs and globs.
+
+    A local path that exists is no glob, whatever letters it has.
+
+    Raises:
+        InvalidOption: the sources lie on several storages.
+        NoRecordings: a source does not exist.
+    """
+    sources = tuple(map(_source, texts))
+    storages = {(each.base.scheme, each.base.authority) for each in sources}
+    if len(storages) > 1:
+        raise InvalidOption(
+            "the sources lie on several storages",
+            where=" ".join(texts),
+            expected="sources on one: paths of an inventory are relative to one folder",
+            found=", ".join(sorted(f"{scheme}://{host}" for scheme, host in storages)),
+            hint="Scan each and extract its features; the sharder takes several features.",
+        )
+    for each in sources:
+        if not exists(each.base):
+            raise _nothing(each.text, "no such file or folder")
+    (scheme, authority), *_ = storages
+    folders = [each.base if stat(each.base).is_folder else each.base.parent for each in sources]
+    parts = [folder.path.rstrip("/").split("/") for folder in folders]
+    common = commonprefix(parts)  # of lists as of texts
+    return Selection(Location(scheme, authority, "/".join(common) or "/"), sources)
+
+
+def _source(text: str) -> Source:
+    if not _MAGIC.search(text) or ("://" not in text and os.path.lexists(text)):
+        return Source(text, locate(text))
+    plain, magic = _split(text.rstrip("/"))
+    pattern = glob_translate(magic).removesuffix(r"\Z")
+    return Source(text, locate(plain), re.compile(pattern + _DEEPER))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The folder before the first part with magic, and the rest."""
+    parts = text.split("/")
+    first = next(at for at, part in enumerate(parts) if _MAGIC.search(part))
+    plain = "/".join(parts[:first])
+    return plain or ("/" if text.startswith("/") else "."), "/".join(parts[first:])
+
+
+def _below(base: Location, folder: Location) -> Iterator[Entry]:
+    entry = stat(base)
+    walker: Callable[..., Iterator[Entry]] = walk
+    return walker(base, within=folder) if entry.is_folder else iter((entry,))
+
+
+def _nothing(text: str, found: str) -> NoRecordings:
+    return NoRecordings(
+        "a source does not exist",
+        where=text,
+        expected="a folder of recordings, a file or a glob that matches some",
+        found=found,
+        hint="Check the path; its link may be broken. Quote a glob, so that the shell leaves it.",
+    )
