@@ -13,8 +13,9 @@ from audioloom_stage.logs import bind
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, locate
 
+from audioloom_featurizer.extraction.header_probe import fit, probe
 from audioloom_featurizer.extraction.partition import Unit, partition, receipt_name
-from audioloom_featurizer.extraction.recipe import plan_recipe, recipe_of
+from audioloom_featurizer.extraction.recipe import plan_recipe, recipe_of, settings_from_recipe
 from audioloom_featurizer.inventory.parquet import inventory_location, read_batches
 from audioloom_featurizer.settings import PlanSettings
 
@@ -28,6 +29,10 @@ def plan(settings: PlanSettings) -> Result:
     finished = len(units) if standing else len(read_receipts(planned.folder, names))
     state = "committed" if standing else "started" if finished else "new"
     stats = opened.manifest.stats
+    extraction = settings_from_recipe(recipe_in(planned), settings.feature)
+    source = locate(opened.manifest.recipe.source)
+    headers = probe(source, inventory_location(opened), extraction)
+    fitting = fit(headers, extraction)
     feature = recipe_in(planned).feature
     data: dict[str, JSON] = {
         "name": planned.name,
@@ -41,8 +46,12 @@ def plan(settings: PlanSettings) -> Result:
         "units_to_do": len(units) - finished,
         "largest_unit_bytes": max(unit.bytes for unit in units),
         "largest_unit_recordings": max(unit.recordings for unit in units),
+        "recordings_probed": len(headers),
+        "padding": f"{fitting.padding:.1%}",
     }
-    return Result(facts({key: str(value) for key, value in data.items()}), data)
+    shown = facts({key: str(value) for key, value in data.items()})
+    whole = {**data, "padding": fitting.padding, "advice": [*fitting.advice]}
+    return Result("\n".join([shown, *fitting.advice]), whole)
 
 
 def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Plan]:

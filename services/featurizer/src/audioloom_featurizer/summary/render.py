@@ -22,6 +22,7 @@ def as_lines(contents: RunStatistics) -> Iterator[str]:
     yield from _named("labels", contents.labels, contents.unlabelled, contents.recordings)
     yield from _named("groups", contents.groups, contents.ungrouped, contents.recordings)
     yield from section("lengths", _lengths(contents.lengths))
+    yield from section("padding", [("share of all frames", f"{contents.padding:.1%}")])
     yield from section("rates", ((f"{rate} Hz", n) for rate, n in contents.rates.items()))
     layouts = ((_LAYOUTS.get(n, f"{n} channels"), count) for n, count in contents.channels.items())
     yield from section("channels", layouts)

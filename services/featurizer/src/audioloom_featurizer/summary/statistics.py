@@ -39,7 +39,8 @@ _SUMMED = pa.schema(
     ]
 )
 _READ = (
-    *("path", "label", "target", "group", "flags", "recording_sha256", "recording_seconds"),
+    *("path", "label", "target", "group", "flags", "valid_frames", "recording_sha256"),
+    "recording_seconds",
     *("recording_rate", "recording_channels", "recording_format"),
 )
 
@@ -69,7 +70,8 @@ class RunStatistics:
     """Statistics of the recordings of a run.
 
     Labels and groups are mapped to (recordings, windows), the largest group first; rates in Hz,
-    numbers of channels, formats and flags to recordings, the most frequent first.
+    numbers of channels, formats and flags to recordings, the most frequent first. The padding is
+    the share of frames after the recorded samples.
     """
 
     recordings: int
@@ -81,6 +83,7 @@ class RunStatistics:
     channels: dict[int, int]
     formats: dict[str, int]
     flags: dict[str, int]
+    padding: float
     lengths: Lengths
     duplicates: Duplicates
 
@@ -89,11 +92,13 @@ def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
     """Compute the statistics from all columns but the feature of all features files."""
     entries = opened.files(FEATURES)
     flags: Counter[str] = Counter()
+    recorded = 0
     parts = [_SUMMED.empty_table()]
     with progress(len(entries), "reading", "files") as bar:
         for number, entry in enumerate(bar.over(entries)):
-            recordings, flagged = _recordings_in(opened, entry)
+            recordings, flagged, frames = _recordings_in(opened, entry)
             flags.update(flagged)
+            recorded += frames
             sums = recordings["recording_sha256"].to_pylist()
             more = {
                 "content": np.array([int(text[:16], 16) for text in sums], np.uint64),
@@ -117,6 +122,7 @@ def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
         rates=rates,
         channels=channels,
         formats=formats,
+        padding=_padding(opened, recorded),
         flags=dict(sorted(flags.items(), key=lambda item: (-item[1], item[0]))),
         lengths=_lengths(whole["recording_seconds"].to_numpy()),
         duplicates=find_duplicates(whole, lambda file: _recordings_in(opened, entries[file])[0]),
@@ -125,8 +131,11 @@ def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
 
 def _recordings_in(
     opened: Opened[FeaturesManifest], entry: FileEntry
-) -> tuple[pa.Table, Counter[str]]:
-    """Read the recordings of a features file with their windows; count those with each flag."""
+) -> tuple[pa.Table, Counter[str], int]:
+    """Read the recordings of a features file with their windows.
+
+    Also count those with each flag, and the frames within the recorded samples.
+    """
     with open_read(opened.folder / entry.path) as stream:
         table = pq.read_table(
             stream, columns=list(_READ), read_dictionary=_NAMES, use_threads=False
@@ -138,7 +147,14 @@ def _recordings_in(
     recording = np.searchsorted(starts, pc.list_parent_indices(flags), side="right")
     pairs = set(zip(recording.tolist(), pc.list_flatten(flags).to_pylist(), strict=True))
     recordings = table.take(starts).append_column("windows", pa.array(windows))
-    return recordings, Counter(flag for _, flag in pairs)
+    frames = pc.sum(table["valid_frames"]).as_py() or 0
+    return recordings, Counter(flag for _, flag in pairs), frames
+
+
+def _padding(opened: Opened[FeaturesManifest], recorded: int) -> float:
+    manifest = opened.manifest
+    whole = manifest.stats.windows * manifest.recipe.feature.shape[1]
+    return round(1 - recorded / whole, 4) if whole else 0.0
 
 
 def _counts(recordings: pa.Table, name: str) -> dict[Any, tuple[int, int]]:

@@ -1,0 +1,134 @@
+"""Read the headers of a few recordings, and say which settings fit them."""
+
+import hashlib
+import heapq
+import math
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
+
+from audioloom_audio import AudioError, ExtractionSettings, RefusedRecording, extract
+from audioloom_storage import Location, StorageError
+
+from audioloom_featurizer.containers.member import BadContainer
+from audioloom_featurizer.extraction.feature import PRESETS
+from audioloom_featurizer.extraction.members import Members
+from audioloom_featurizer.inventory.parquet import Row, read_batches
+from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+from audioloom_featurizer.sandbox.outcome import CrashHistory
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
+
+PROBED = 64
+MUCH_PADDING = 0.5
+WINDOW_SECONDS = (0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 300, 600)
+"""Lengths of windows that are proposed."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The length and the rate of a recording."""
+
+    seconds: float
+    sample_rate: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How settings fit the recordings that were probed.
+
+    Attributes:
+        padding: expected share of the values that is padding.
+        advice: what to change, with the flags.
+    """
+
+    padding: float
+    advice: tuple[str, ...]
+
+
+def probe(source: Location, inventory: Location, settings: ExtractionSettings) -> list[Header]:
+    """Read some headers, in a supervised process; those that cannot be read are left out.
+
+    The recordings are those whose paths have the smallest digests.
+    """
+    digests = (
+        (hashlib.sha256(row["path"].encode()).digest(), row["path"], row)
+        for batch in read_batches(inventory)
+        for row in batch.to_pylist()
+    )
+    rows = [row for _, _, row in heapq.nsmallest(PROBED, digests, key=lambda each: each[:2])]
+    task = pickle.dumps(partial(read_headers, source, settings))
+    answer: list[Header] = pickle.loads(  # noqa: S301 - from our own process
+        run_supervised(task, WorkerLimits(seconds=60), pickle.dumps(rows))
+    )
+    return answer
+
+
+def read_headers(
+    source: Location,
+    settings: ExtractionSettings,
+    rows: Sequence[Row],
+    history: CrashHistory | None = None,
+    heartbeat: Heartbeat | None = None,
+) -> list[Header]:
+    """Read the headers of these rows of an inventory; the task of a supervised process."""
+    beats, found = heartbeat or Heartbeat(), []
+    blamed = (history or CrashHistory()).blamed
+    with closing(Members(source, rows, beats)) as members:
+        for number, row in enumerate(rows):
+            beats.start(number)
+            expected = (StorageError, BadContainer, RefusedRecording, AudioError)
+            with suppress(*expected):
+                if number not in blamed:
+                    found.append(_header(members, row, settings))
+            beats.finish()
+    return [header for header in found if header is not None]
+
+
+def _header(members: Members, row: Row, settings: ExtractionSettings) -> Header | None:
+    with members.open(row) as file, extract(file, settings, name=row["path"]) as extraction:
+        recording = extraction.recording
+        if recording.seconds is None:
+            return None
+        return Header(recording.seconds, recording.sample_rate)
+
+
+def fit(headers: Sequence[Header], settings: ExtractionSettings) -> Fit:
+    """Compare settings with the lengths and rates of some recordings."""
+    padding = _padding([header.seconds for header in headers], settings)
+    advice = []
+    if padding > MUCH_PADDING:
+        lengths = sorted(header.seconds for header in headers)
+        long = lengths[min(len(lengths) - 1, math.ceil(0.9 * len(lengths)))]
+        shorter = [each for each in WINDOW_SECONDS if long <= each < settings.window_seconds]
+        if shorter:
+            advice.append(
+                f"{padding:.0%} of the values would be padding: 90% of the recordings are at most"
+                f" {long:.1f} s long (--window-seconds {shorter[0]:g})"
+            )
+    rates = Counter(header.sample_rate for header in headers)
+    rate = rates.most_common(1)[0][0] if rates else settings.sample_rate
+    if rate < settings.sample_rate:
+        preset = [name for name, each in PRESETS.items() if each["sample_rate"] == rate]
+        flag = f"--preset {preset[0]}" if preset else f"--sample-rate {rate}"
+        advice.append(
+            f"most recordings have {rate} Hz: {settings.sample_rate} Hz adds values, and nothing"
+            f" to hear ({flag})"
+        )
+    return Fit(round(padding, 4), tuple(advice))
+
+
+def _padding(lengths: Sequence[float], settings: ExtractionSettings) -> float:
+    window = settings.window_seconds
+    hop = settings.hop_samples / settings.sample_rate
+    windows = recorded = 0.0
+    for seconds in lengths:
+        count = 1
+        if settings.windows == "all":
+            count = 1 + max(0, math.ceil((seconds - window) / hop))
+        windows += count
+        # All windows but the last are full.
+        recorded += (count - 1) * window + min(window, max(0.0, seconds - (count - 1) * hop))
+    return 1 - recorded / (windows * window) if windows else 0.0
