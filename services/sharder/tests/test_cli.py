@@ -42,7 +42,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
         (["--labels", "a,b,a"], "the label 'a' twice"),
         (["--master", "mesos://somewhere"], "--master"),
         (["--name", "../x"], "--name"),
-        (["--root", "s3://bucket/x"], "s3://"),
+        (["--root", "ftp://bucket/x"], "ftp://"),
     ],
 )
 def test_wrong_words_are_usage(

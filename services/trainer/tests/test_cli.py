@@ -63,7 +63,7 @@ def test_what_needs_no_model_imports_no_tensorflow(trained: Trained, verb: str) 
         (["--cache-bytes", "0"], "a value greater than 0"),
         (["--name", "../x"], "--name"),
         (["--model-arg", "filters"], "--model-arg"),
-        (["--root", "s3://bucket/x"], "s3://"),
+        (["--root", "ftp://bucket/x"], "ftp://"),
         (["--batchsize", "3"], "--batch-size"),
     ],
 )

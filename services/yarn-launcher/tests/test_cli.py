@@ -30,7 +30,7 @@ sys.stderr.write(" ".join(sorted({HEAVY!r} & set(sys.modules))))
         (["run", "--root", "x", "--workers", "0", "--", "true"], "--workers"),
         (["run", "--root", "x", "--name", "../up", "--", "true"], "--name"),
         (["run", "--root", "x", "--on", "mars", "--", "true"], "local"),
-        (["run", "--root", "s3://x", "--", "true"], "s3"),
+        (["run", "--root", "ftp://x", "--", "true"], "ftp"),
     ],
 )
 def test_wrong_words_are_answered_with_what_is_right(

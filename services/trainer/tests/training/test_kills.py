@@ -43,6 +43,8 @@ class Killing:
 
     def _gang(self, name: str, *faults: dict[str, Any]) -> list[int]:
         ended = self._forkserver.gang(2, *self._words, "--name", name, faults=faults)
+        for rank, each in enumerate(ended):  # pytest shows it if the codes are others
+            print(f"--- worker {rank}, exit code {each.code}\n{each.err}")  # noqa: T201
         return [each.code for each in ended]
 
     def check(self, whom: str, *faults: dict[str, Any]) -> None:
