@@ -14,6 +14,8 @@ from audioloom_spark.settings import SparkSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.slow  # Hadoop's own writer needs a session of Spark
+
 CONTENTS = {"en/a.wav": b"a" * 1000, "fr/b.wav": os.urandom(70_000), "c.wav": b"", "é ü.wav": b"x"}
 SIZES = {name: len(data) for name, data in CONTENTS.items()}
 CODECS = {"none": None, "zlib": "Default", "gzip": "Gzip", "bzip2": "BZip2"}

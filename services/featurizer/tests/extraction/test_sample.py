@@ -19,6 +19,12 @@ from featurizer_work import LIMITS, done, features_of, header_only
 DIED = Refusal("decoder_died", "samples", None, "it died", retryable=False)
 
 
+@pytest.fixture(autouse=True)
+def _whole_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a run of users."""
+    monkeypatch.setattr(sample, "SAMPLE", 4)
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[UnitContext, list[Candidate]]]:
     """What the sample of each run was compared with."""

@@ -25,6 +25,7 @@ WATCHERS: set[int] = set()
 def watched() -> Iterator[None]:
     """Remember the epoll descriptors that the block makes; they lead to hdfs-native's sockets."""
     before = _watchers()
+    WATCHERS.intersection_update(before)  # the numbers of closed ones are given to other files
     try:
         yield
     finally:
