@@ -22,7 +22,13 @@ _HADOOP = ("hdfs", "webhdfs")
 _ALONE = ("test_reading.py", "test_writing.py")
 
 # An object has neither owner nor permissions, and no temporary name.
-_ON_S3 = ("test_reading.py", "test_writing.py", "test_races.py", "test_crashes.py")
+_ON_S3 = (
+    "test_fsspec.py",
+    "test_reading.py",
+    "test_writing.py",
+    "test_races.py",
+    "test_crashes.py",
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
