@@ -10,7 +10,7 @@ import pytest
 from audioloom_featurizer.commands.retry import retry
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.containers.member import BadContainer
-from audioloom_featurizer.errors import NothingReadable
+from audioloom_featurizer.errors import NoRecordings, NothingReadable
 from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
@@ -61,6 +61,14 @@ def test_containers_are_told_of(source: Path, root: Path) -> None:
     result = scan(source, root)
     assert 1 == result.data["skipped"]["containers"]
     assert 7 == result.data["recordings"]
+
+
+def test_a_folder_of_containers_alone_is_told_of(tmp_path: Path, root: Path) -> None:
+    """Nothing is listed, and the option that would is named."""
+    (tmp_path / "packed").mkdir()
+    make_tar(tmp_path / "packed" / "calls.tar", {"a.wav": b""})
+    with pytest.raises(NoRecordings, match="--containers"):
+        scan(tmp_path / "packed", root)
 
 
 def test_a_damaged_container_is_in_the_ledger(source: Path, root: Path) -> None:

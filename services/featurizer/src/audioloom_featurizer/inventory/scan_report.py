@@ -120,7 +120,9 @@ class ScanReport(Tally):
                 where=settings.inventory or source,
                 expected=f"files that end in {' '.join(normalise_suffixes(settings.suffix))}",
                 found=self._others(),
-                hint="Check the folder, or say which files are recordings with --suffix.",
+                hint="List the recordings inside with --containers."
+                if counts["containers"]
+                else "Check the folder, or say which files are recordings with --suffix.",
             )
         if settings.pattern and counts["unmatched"] == listed:
             raise BadLabels(
