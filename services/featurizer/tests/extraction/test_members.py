@@ -31,9 +31,9 @@ def packed(source: Path, folder: Path, name: str) -> Path:
     return folder
 
 
-def windows(opened: Opened) -> list[tuple[Any, ...]]:
+def windows(opened: Opened, *more: str) -> list[tuple[Any, ...]]:
     """What the windows hold, whatever the recording is called."""
-    names = ("label", "group", "window", "valid_samples", "recording_sha256", "mfcc")
+    names = ("label", "group", "window", "valid_samples", "recording_sha256", "mfcc", *more)
     found = []
     for entry in opened.files("features"):
         table = pq.read_table(Path(opened.folder.path, entry.path), columns=[*names, "member"])
@@ -53,6 +53,44 @@ def test_members_have_the_features_of_files(
     assert windows(files) == windows(opened)
     assert files.manifest.stats.labels == opened.manifest.stats.labels
     verify(VerifySettings(manifest=str(opened.location), against="librosa", sample=3))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_container_as_the_source_is_like_the_folder(
+    source: Path, root: Path, tmp_path: Path, name: str
+) -> None:
+    """Paths, labels and windows are those of the folder, so shards and scores are, too."""
+    scanned = scan(packed(source, tmp_path / "packed", name) / name, tmp_path / "other")
+    opened = read_manifest(str(run(str(scanned.text), windows="all").text), "features")
+    files = features_of(source, root, windows="all")
+    assert windows(files, "path") == windows(opened, "path")
+    verify(VerifySettings(manifest=str(opened.location), against="librosa", sample=3))
+    verify(VerifySettings(manifest=str(scanned.text)))
+
+
+@pytest.mark.parametrize("name", ["calls.tar", "calls.tar.gz"])
+def test_a_damaged_source_is_in_the_ledger(
+    source: Path, root: Path, tmp_path: Path, name: str
+) -> None:
+    """Under its own name; the members before the damage are in the features."""
+    path = packed(source, tmp_path / "packed", name) / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    opened = read_manifest(str(run(str(scan(path, root).text), error_budget="9").text), "features")
+    assert opened.manifest.stats.extracted
+    files = [Path(opened.folder.path, each.path) for each in opened.files("ledger")]
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    assert {"damaged_container"} == {row["class"] for row in rows}
+    assert (name, name) in {(row["path"], row["member"]) for row in rows}
+
+
+def test_a_source_that_is_damaged_from_the_start_is_refused(
+    source: Path, root: Path, tmp_path: Path
+) -> None:
+    """Nothing of it can be listed, and the pattern is not to blame."""
+    path = packed(source, tmp_path / "packed", "calls.zip") / "calls.zip"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(NoRecordings, match=r"damaged .*calls\.zip"):
+        scan(path, root)
 
 
 def test_containers_are_told_of(source: Path, root: Path) -> None:

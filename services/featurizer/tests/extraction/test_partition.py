@@ -16,6 +16,8 @@ from audioloom_storage import locate
 from hypothesis import given
 from hypothesis import strategies as st
 
+SOURCE = locate("/source")
+
 
 def rows_of(sizes: list[int]) -> list[dict[str, Any]]:
     return [
@@ -30,7 +32,7 @@ def test_units_cover_every_row_once_within_bounds(
 ) -> None:
     """Units follow each other without gap, and pass a bound only with a single row."""
     rows = rows_of(sizes)
-    units = list(partition(rows, most_bytes=most_bytes, most_recordings=most_recordings))
+    units = list(partition(rows, SOURCE, most_bytes=most_bytes, most_recordings=most_recordings))
     at = 0
     for unit in units:
         mine = rows[at : at + unit.recordings]
@@ -45,9 +47,9 @@ def test_units_cover_every_row_once_within_bounds(
 @given(st.lists(st.integers(0, 5), min_size=1))
 def test_the_largest_of_a_unit_come_largest_first(sizes: list[int]) -> None:
     """Those of equal size in the order of the inventory; at most `MOST_LARGEST`."""
-    (unit,) = partition(rows_of(sizes), most_bytes=1 << 30, most_recordings=1000)
+    (unit,) = partition(rows_of(sizes), SOURCE, most_bytes=1 << 30, most_recordings=1000)
     expected = sorted(rows_of(sizes), key=lambda row: -row["size"])[:MOST_LARGEST]
-    assert tuple(row["path"] for row in expected) == unit.largest
+    assert tuple(SOURCE / row["path"] for row in expected) == unit.largest
 
 
 @pytest.mark.parametrize(
@@ -64,8 +66,8 @@ def test_a_container_that_is_read_in_sequence_is_one_unit(
     ]
     around = rows_of([1, 1])
     rows = [around[0], *inside, around[1]]
-    found = [unit.recordings for unit in partition(rows, most_bytes=9, most_recordings=2)]
-    alone = partition(inside, most_bytes=9, most_recordings=2)
+    found = [unit.recordings for unit in partition(rows, SOURCE, most_bytes=9, most_recordings=2)]
+    alone = partition(inside, SOURCE, most_bytes=9, most_recordings=2)
     assert units == [unit.recordings for unit in alone]
     assert [6, 1] == found if len(units) == 1 else [2, 2, 2, 1] == found
 
@@ -86,7 +88,7 @@ def test_the_number_of_units_fits_small_and_large_sets() -> None:
 def test_a_plan_that_stands_must_be_the_same(tmp_path: Any) -> None:
     """Equal units are taken as they lie there; others are refused, damaged ones too."""
     folder = locate(tmp_path / "run")
-    units = list(partition(rows_of([1, 2, 3]), most_bytes=9, most_recordings=1))
+    units = list(partition(rows_of([1, 2, 3]), SOURCE, most_bytes=9, most_recordings=1))
     assert commit_units(folder, units) == commit_units(folder, units)
     with pytest.raises(BadInventory, match=r"units\.parquet"):
         commit_units(folder, units[:2])

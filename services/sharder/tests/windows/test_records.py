@@ -82,10 +82,10 @@ def test_the_vocabulary_counts_from_zero_as_given(sharder: Callable, tmp_path: P
 
 
 def test_members_of_a_container_are_recordings(sharder: Callable, tmp_path: Path) -> None:
-    """Two members of one file are two recordings, and the record says which."""
-    rows = [Window("a.zip", group=f"g{i}", member=f"{i}.wav") for i in range(50)]
+    """Two members of one container are two recordings, and the record has the path of each."""
+    rows = [Window(f"a.zip/{i}.wav", group=f"g{i}", member=f"{i}.wav") for i in range(50)]
     features = make_features(tmp_path, [rows])
     opened = committed(sharder("run", features.folder).out)
     paths = {one.path for some in records_of(opened).values() for one in some}
-    assert {f"a.zip!{i}.wav" for i in range(50)} == paths
+    assert {f"a.zip/{i}.wav" for i in range(50)} == paths
     assert 50 == sum(split.recordings for split in opened.manifest.stats.splits.values())

@@ -12,13 +12,11 @@ import pyarrow.parquet as pq
 
 
 def pack(voices: Path, container: str) -> Path:
-    """Pack a folder of recordings; return the folder that holds the container alone."""
-    folder = voices.with_name(f"{voices.name}-{container}")
-    target = folder / f"voices.{container}"
+    """Pack a folder of recordings; return the container."""
+    target = voices.with_name(f"{voices.name}.{container}")
     if not target.exists():
-        folder.mkdir(exist_ok=True)
         PACKERS[container](target, sorted(voices.rglob("*.wav")), voices)
-    return folder
+    return target
 
 
 def _tar(target: Path, files: list[Path], top: Path) -> None:

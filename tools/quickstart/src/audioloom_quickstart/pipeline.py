@@ -65,7 +65,6 @@ def run_pipeline(
     name: str,
     workers: int,
     training: Sequence[str],
-    listing: Sequence[str] = (),
     features: Sequence[str] = (),
 ) -> Outcome:
     """Scan, featurize, shard and train; each stage is given the manifest of the one before.
@@ -79,12 +78,10 @@ def run_pipeline(
         name: of the training run.
         workers: processes of the training gang.
         training: further options of `audioloom-trainer run`.
-        listing: further options of `audioloom-featurizer scan`.
         features: further options of `audioloom-featurizer run`.
     """
     at = ("--root", place.root)
-    scan = ("scan", audio, *at, "--pattern", pattern, *listing)
-    recordings = programs.run("scan", "featurizer", *scan)
+    recordings = programs.run("scan", "featurizer", "scan", audio, *at, "--pattern", pattern)
     made = programs.run("featurize", "featurizer", "run", recordings, *features, *place.spark)
     shards = programs.run("shard", "sharder", "run", made, "--split", split, *place.spark)
     run = train(programs, place, shards, name=name, workers=workers, options=training)

@@ -93,6 +93,5 @@ def _run(programs: Programs, audio: str, place: Place, wish: Wish) -> Outcome:
         name="prosody",
         workers=WORKERS,
         training=("--epochs", str(epochs), "--batch-size", str(BATCH)),
-        listing=("--containers",) if wish.containers else (),
         features=wish.features,
     )

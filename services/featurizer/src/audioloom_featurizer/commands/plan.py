@@ -24,14 +24,15 @@ def plan(settings: PlanSettings) -> Result:
     """Show what `run` would do; write nothing."""
     opened, planned = planned_run(settings)
     standing = find_committed(planned)
-    units = units_of(planned, inventory_location(opened))
+    inventory = inventory_location(opened)
+    source = locate(opened.manifest.recipe.source)
+    units = units_of(planned, inventory, source)
     names = [receipt_name(unit, basis_of(planned)) for unit in units]
     finished = len(units) if standing else len(read_receipts(planned.folder, names))
     state = "committed" if standing else "started" if finished else "new"
     stats = opened.manifest.stats
     extraction = settings_from_recipe(recipe_in(planned), settings.feature)
-    source = locate(opened.manifest.recipe.source)
-    headers = probe(source, inventory_location(opened), extraction)
+    headers = probe(source, inventory, extraction)
     fitting = fit(headers, extraction)
     feature = recipe_in(planned).feature
     data: dict[str, JSON] = {
@@ -64,12 +65,18 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
     return opened, planned
 
 
-def units_of(planned: Plan, inventory: Location) -> list[Unit]:
-    """Cut the units of a features run, in the order of the inventory."""
+def units_of(planned: Plan, inventory: Location, source: Location) -> list[Unit]:
+    """Cut the units of a features run, in the order of the inventory.
+
+    Args:
+        planned: the run.
+        inventory: of the recordings.
+        source: of the recordings.
+    """
     recipe = recipe_in(planned)
     rows = chain.from_iterable(batch.to_pylist() for batch in read_batches(inventory))
     bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
-    return list(partition(rows, **bounds))
+    return list(partition(rows, source, **bounds))
 
 
 def recipe_in(planned: Plan) -> FeaturesRecipe:

@@ -66,13 +66,14 @@ def extract_features(
     if extraction.feature.agreement is not None:
         need_librosa(opened.location)
     inventory = inventory_location(opened)
-    units = units_of(planned, inventory)
+    source = locate(opened.manifest.recipe.source)
+    units = units_of(planned, inventory, source)
     listed = commit_units(planned.folder, units)
     attempt = new_attempt(settings.for_the_record())
     context = UnitContext(
         folder=planned.folder,
         inventory=inventory,
-        source=locate(opened.manifest.recipe.source),
+        source=source,
         feature=recipe_in(planned).feature,
         settings=extraction,
         attempt=attempt.id,
@@ -84,7 +85,6 @@ def extract_features(
         limits=limits,
         settings=settings,
         root=root_of(planned.folder),
-        source=context.source,
         counts=attempt.counts,
     )
     receipts = finish_units(context, units, budget, runner or in_spark)

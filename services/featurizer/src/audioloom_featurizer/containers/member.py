@@ -1,8 +1,10 @@
 """A member of a container, the interface of all formats, and limits for hostile files."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, BinaryIO, Protocol
+from typing import IO, BinaryIO, Protocol, TypeAlias
 
 MOST_MEMBERS = 10_000_000
 MOST_NAME_BYTES = 4096
@@ -13,7 +15,9 @@ MOST_EXPANSION = 1000
 """How many times larger than the container its members may be, beyond `FREE_BYTES`."""
 
 FREE_BYTES = 1 << 30
-_PIECE_BYTES = 1 << 20
+PIECE_BYTES = 1 << 20
+
+Content: TypeAlias = bytes | memoryview
 
 
 class BadContainer(Exception):
@@ -73,9 +77,7 @@ class Container(Protocol):
             BadContainer: the container is damaged from here on.
         """
 
-    def unpack(
-        self, wanted: Mapping[str, int]
-    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
+    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
         """Read members in the order of the container: the name, and the bytes in pieces.
 
         Args:
@@ -84,6 +86,44 @@ class Container(Protocol):
         Raises:
             BadContainer: the container is damaged from here on.
         """
+
+
+class InSequence(ABC):
+    """A container whose members are read one after another, each as a whole."""
+
+    @abstractmethod
+    def contents(self) -> Iterator[tuple[str, Content]]:
+        """Names and contents of all members in order.
+
+        Raises:
+            BadContainer: the container is damaged from here on.
+        """
+
+    def members(self) -> Iterator[Member]:
+        """See `Container.members`."""
+        for name, content in self.contents():
+            yield Member(name, len(content))
+
+    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
+        """See `Container.unpack`."""
+        for name, content in self.contents():
+            if name in wanted:
+                yield name, iter((content,))
+
+
+@contextmanager
+def damages(what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Translate the errors of a format's library.
+
+    Raises:
+        BadContainer: one of *errors* came; the text names *what* is damaged.
+    """
+    try:
+        yield
+    except (BadContainer, MemoryError):
+        raise
+    except errors as error:
+        raise BadContainer(f"a damaged {what} ({str(error)[:200]})") from error
 
 
 def safe_name(name: str) -> str | None:
@@ -103,7 +143,7 @@ def pieces(file: IO[bytes], size: int, name: str) -> Iterator[bytes]:
     """
     left = size
     while left:
-        piece = file.read(min(left, _PIECE_BYTES))
+        piece = file.read(min(left, PIECE_BYTES))
         if not piece:
             raise BadContainer(f"{name} has {size - left} bytes instead of {size}")
         left -= len(piece)

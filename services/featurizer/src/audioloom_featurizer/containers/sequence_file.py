@@ -8,7 +8,7 @@ those that Python has: zlib (DefaultCodec), gzip and bzip2.
 import bz2
 import io
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import BinaryIO
 
@@ -16,6 +16,7 @@ from audioloom_featurizer.containers.member import (
     MOST_READ_BYTES,
     BadContainer,
     CarefulFile,
+    InSequence,
     Member,
     most_expanded,
     safe_name,
@@ -29,7 +30,7 @@ _GZIP = 31  # of zlib's window bits
 Codec = Callable[[bytes, int], bytes]
 
 
-class SequenceFile:
+class SequenceFile(InSequence):
     """A SequenceFile of names and recordings."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
@@ -58,12 +59,8 @@ class SequenceFile:
         return self._file.tell()
 
     def members(self) -> Iterator[Member]:
-        """See `Container.members`."""
-        if self._packed or self._blocks:
-            for name, content in self._records():
-                yield Member(name, len(content))
-        else:
-            yield from self._placed()
+        """See `Container.members`; members that are not compressed have a place."""
+        return super().members() if self._packed or self._blocks else self._placed()
 
     def _placed(self) -> Iterator[Member]:
         self._file.seek(self._start)
@@ -77,16 +74,8 @@ class SequenceFile:
                 yield Member(name, length - key_length - head, place + head)
             self._file.seek(place + length - key_length)
 
-    def unpack(
-        self, wanted: Mapping[str, int]
-    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
-        """See `Container.unpack`."""
-        for name, content in self._records():
-            if name in wanted:
-                yield name, iter((content,))
-
-    def _records(self) -> Iterator[tuple[str, bytes]]:
-        """Names and contents in order."""
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """See `InSequence.contents`."""
         found = self._blocks_of_records() if self._blocks else self._single_records()
         total, most = 0, most_expanded(self._size)
         for key, value in found:

@@ -5,8 +5,9 @@ it); the name is the column `path`, `name`, `file`, `key` or `__key__`, else the
 Rows are read in sequence; both libraries hold a whole recording in memory.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -16,36 +17,27 @@ from audioloom_featurizer.containers.member import (
     MOST_READ_BYTES,
     BadContainer,
     CarefulFile,
-    Member,
+    Content,
+    InSequence,
     NoRecordings,
+    damages,
     most_expanded,
     safe_name,
 )
 
 _NAMES = ("path", "name", "file", "key", "__key__")
-Content = bytes | memoryview
+_parquet_damages = partial(damages, "Parquet file", Exception)  # the libraries raise many types
+_avro_damages = partial(damages, "Avro file", Exception)
 
 
-class _Rows:
+class _Rows(InSequence):
     """A container of rows: names and contents."""
 
     def __init__(self, size: int) -> None:
         self._size = size
 
-    def members(self) -> Iterator[Member]:
-        """See `Container.members`."""
-        for name, content in self._named():
-            yield Member(name, len(content))
-
-    def unpack(
-        self, wanted: Mapping[str, int]
-    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
-        """See `Container.unpack`."""
-        for name, content in self._named():
-            if name in wanted:
-                yield name, iter((content,))
-
-    def _named(self) -> Iterator[tuple[str, Content]]:
+    def contents(self) -> Iterator[tuple[str, Content]]:
+        """See `InSequence.contents`."""
         total, most = 0, most_expanded(self._size)
         for number, (name, content) in enumerate(self.rows()):
             if content is None:
@@ -57,9 +49,9 @@ class _Rows:
             if safe is not None:
                 yield safe, content
 
+    @abstractmethod
     def rows(self) -> Iterator[tuple[str | None, Content | None]]:
         """Names and contents of all rows."""
-        raise NotImplementedError
 
 
 class Parquet(_Rows):
@@ -67,7 +59,7 @@ class Parquet(_Rows):
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         super().__init__(size)
-        with _damages("Parquet"):
+        with _parquet_damages():
             self._file = pq.ParquetFile(file, pre_buffer=False)
             fields = {each.name: _kind(each.type) for each in self._file.schema_arrow}
         self._content, self._name = _columns(fields)
@@ -75,11 +67,11 @@ class Parquet(_Rows):
     def rows(self) -> Iterator[tuple[str | None, Content | None]]:
         """Names and contents of all rows."""
         columns = [each for each in (self._content, self._name) if each is not None]
-        with _damages("Parquet"):
+        with _parquet_damages():
             # One row at a time, because a row may be a recording of hours.
             batches = self._file.iter_batches(1, columns=columns, use_threads=False)
         while True:
-            with _damages("Parquet"):
+            with _parquet_damages():
                 batch = next(batches, None)
                 if batch is None:
                     return
@@ -100,13 +92,13 @@ class Avro(_Rows):
         from fastavro import reader  # noqa: PLC0415 - for this format alone
 
         self._file.seek(0)
-        with _damages("Avro"):
+        with _avro_damages():
             records = reader(CarefulFile(self._file))  # type: ignore[arg-type]
             schema: Any = records.writer_schema
             fields = {each["name"]: _avro_kind(each["type"]) for each in schema["fields"]}
         content, name = _columns(fields)
         while True:
-            with _damages("Avro"):
+            with _avro_damages():
                 row: Any = next(records, None)
             if row is None:
                 return
@@ -155,13 +147,3 @@ def _avro_kind(kind: Any) -> str:
     return {frozenset({"bytes"}): "bytes", frozenset({"string"}): "text"}.get(
         frozenset(str(each) for each in names), "other"
     )
-
-
-@contextmanager
-def _damages(format_name: str) -> Iterator[None]:
-    try:
-        yield
-    except (BadContainer, MemoryError):
-        raise
-    except Exception as error:  # the libraries raise many types
-        raise BadContainer(f"a damaged {format_name} file ({str(error)[:200]})") from error

@@ -4,21 +4,27 @@ import gzip
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from functools import partial
 from tarfile import HeaderError
 from typing import IO, Any, BinaryIO, Self, cast
 
 from audioloom_featurizer.containers.member import (
+    PIECE_BYTES,
     BadContainer,
     CarefulFile,
+    Content,
     Member,
+    damages,
     most_expanded,
     pieces,
     safe_name,
 )
 
-_PIECE_BYTES = 1 << 20
-_DAMAGES = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, ValueError)
+_damages = partial(
+    damages,
+    "tar",
+    *(tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, ValueError),
+)
 
 
 class Tar:
@@ -41,9 +47,7 @@ class Tar:
             if name is not None and entry.isreg() and not entry.issparse():
                 yield Member(name, entry.size, None if self._packed else entry.offset_data)
 
-    def unpack(
-        self, wanted: Mapping[str, int]
-    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
+    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
         """See `Container.unpack`."""
         for archive, entry in self._entries():
             name = safe_name(entry.name)
@@ -78,7 +82,7 @@ class Tar:
 def _read_on(file: CarefulFile) -> None:
     """Read the rest of a compressed file, at whose end its checksum is compared."""
     with _damages():
-        while file.read(_PIECE_BYTES):
+        while file.read(PIECE_BYTES):
             pass
 
 
@@ -96,14 +100,6 @@ class _Entry(tarfile.TarInfo):
             raise BadContainer(
                 f"no header of a member at byte {tarfile.offset} ({error})"
             ) from error
-
-
-@contextmanager
-def _damages() -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGES as error:
-        raise BadContainer(f"a damaged tar ({error})") from error
 
 
 def _guarded(content: Iterator[bytes]) -> Iterator[bytes]:

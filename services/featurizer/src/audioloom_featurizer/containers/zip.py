@@ -3,13 +3,15 @@
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from functools import partial
 from typing import BinaryIO
 
 from audioloom_featurizer.containers.member import (
     BadContainer,
     CarefulFile,
+    Content,
     Member,
+    damages,
     most_expanded,
     pieces,
     safe_name,
@@ -17,7 +19,9 @@ from audioloom_featurizer.containers.member import (
 
 _ENCRYPTED = 0x1
 _LINK, _KIND = 0o120000, 0o170000
-_DAMAGES = (
+_damages = partial(
+    damages,
+    "zip",
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -36,7 +40,6 @@ class Zip:
         self._size = size
         with _damages():
             self._archive = zipfile.ZipFile(CarefulFile(file))
-
             entries = self._archive.infolist()
         self._entries = {
             name: entry
@@ -52,9 +55,7 @@ class Zip:
         for name, entry in self._entries.items():
             yield Member(name, entry.file_size)
 
-    def unpack(
-        self, wanted: Mapping[str, int]
-    ) -> Iterator[tuple[str, Iterator[bytes | memoryview]]]:
+    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
         """See `Container.unpack`; any member is found at once."""
         for name in wanted:
             if (entry := self._entries.get(name)) is not None:
@@ -70,11 +71,3 @@ class Zip:
 def _is_recording(entry: zipfile.ZipInfo) -> bool:
     is_link = entry.external_attr >> 16 & _KIND == _LINK
     return not (entry.is_dir() or is_link or entry.flag_bits & _ENCRYPTED)
-
-
-@contextmanager
-def _damages() -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGES as error:
-        raise BadContainer(f"a damaged zip ({error})") from error

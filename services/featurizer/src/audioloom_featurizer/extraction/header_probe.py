@@ -1,7 +1,5 @@
 """Read the headers of a few recordings, and say which settings fit them."""
 
-import hashlib
-import heapq
 import math
 import pickle
 from collections import Counter
@@ -9,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from audioloom_audio import AudioError, ExtractionSettings, RefusedRecording, extract
 from audioloom_storage import Location, StorageError
@@ -17,6 +16,7 @@ from audioloom_featurizer.containers.member import BadContainer
 from audioloom_featurizer.extraction.feature import PRESETS
 from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.inventory.parquet import Row, read_batches
+from audioloom_featurizer.inventory.sample import smallest_digests
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
 from audioloom_featurizer.sandbox.outcome import CrashHistory
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
@@ -53,12 +53,8 @@ def probe(source: Location, inventory: Location, settings: ExtractionSettings) -
 
     The recordings are those whose paths have the smallest digests.
     """
-    digests = (
-        (hashlib.sha256(row["path"].encode()).digest(), row["path"], row)
-        for batch in read_batches(inventory)
-        for row in batch.to_pylist()
-    )
-    rows = [row for _, _, row in heapq.nsmallest(PROBED, digests, key=lambda each: each[:2])]
+    listed = chain.from_iterable(batch.to_pylist() for batch in read_batches(inventory))
+    rows = [row for _, row in smallest_digests(((row["path"], row) for row in listed), PROBED)]
     task = pickle.dumps(partial(read_headers, source, settings))
     answer: list[Header] = pickle.loads(  # noqa: S301 - from our own process
         run_supervised(task, WorkerLimits(seconds=60), pickle.dumps(rows))

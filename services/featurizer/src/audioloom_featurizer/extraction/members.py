@@ -27,19 +27,19 @@ class Members:
     """Opens the recordings of a unit, in any order; keeps the last container open.
 
     Args:
-        source: the folder of the recordings.
+        source: the folder of the recordings, or the container that holds them.
         rows: all rows of the unit.
         heartbeat: beats while a container is read.
     """
 
     def __init__(self, source: Location, rows: Sequence[Row], heartbeat: Heartbeat) -> None:
         self._source, self._rows, self._heartbeat = source, rows, heartbeat
-        self._path: str | None = None
+        self._place: Location | None = None
         self._open: _Opened | None = None
 
     def where(self, row: Row) -> Location:
         """The file that holds a recording."""
-        return self._source.child(file_of(row["path"], row["member"]))
+        return file_of(self._source, row["path"], row["member"])
 
     @contextmanager
     def open(self, row: Row) -> Iterator[IO[bytes]]:
@@ -65,29 +65,27 @@ class Members:
         """Close the container that is open, and free its scratch disk."""
         if self._open is not None:
             self._open.close()
-        self._path = self._open = None
+        self._place = self._open = None
 
     def _container(self, row: Row) -> "_Opened":
-        path = file_of(row["path"], row["member"])
-        if self._open is None or self._path != path:
+        place = self.where(row)
+        if self._open is None or self._place != place:
             self.close()
             inside = {
                 each["member"]: each["size"]
                 for each in self._rows
-                if each["member"] is not None and file_of(each["path"], each["member"]) == path
+                if each["member"] is not None and self.where(each) == place
             }
-            self._open = _Opened(self.where(row), path, inside, self._heartbeat)
-            self._path = path
+            self._open = _Opened(place, inside, self._heartbeat)
+            self._place = place
         return self._open
 
 
 class _Opened:
     """An open container, of which the members of a unit are wanted."""
 
-    def __init__(
-        self, where: Location, path: str, wanted: dict[str, int], heartbeat: Heartbeat
-    ) -> None:
-        self._path, self._wanted, self._heartbeat = path, wanted, heartbeat
+    def __init__(self, where: Location, wanted: dict[str, int], heartbeat: Heartbeat) -> None:
+        self._name, self._wanted, self._heartbeat = where.name, wanted, heartbeat
         self._size = stat(where).size
         self._file = open_read(where)
         self._scratch = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115 - `close` does
@@ -100,7 +98,7 @@ class _Opened:
         name, size, offset = row["member"], row["size"], row["offset"]
         if offset is not None:
             return cast("IO[bytes]", Slice(self._file, offset, size))
-        if read_in_sequence(self._path, offset):
+        if read_in_sequence(self._name, offset):
             if not self._places and self._damage is None:
                 self._unpack(self._wanted)
         else:
@@ -122,7 +120,7 @@ class _Opened:
         try:
             if self._container is None:
                 monitored: Any = _Seekable(self._file, self._heartbeat)
-                self._container = open_container(self._path, monitored, self._size)
+                self._container = open_container(self._name, monitored, self._size)
             for name, content in self._container.unpack(wanted):
                 self._keep(name, content, wanted[name])
         except BadContainer as damage:

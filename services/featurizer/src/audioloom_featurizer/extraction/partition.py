@@ -46,7 +46,7 @@ class Unit:
         first: number of the unit's first row.
         recordings: number of rows.
         bytes: total size of the recordings.
-        largest: paths of the files that hold the largest recordings, which decide on which node
+        largest: the files that hold the largest recordings, which decide on which node
             the unit runs; not in `units.parquet`.
     """
 
@@ -54,14 +54,15 @@ class Unit:
     first: int
     recordings: int
     bytes: int
-    largest: tuple[str, ...] = field(default=(), compare=False)
+    largest: tuple[Location, ...] = field(default=(), compare=False)
 
     @classmethod
-    def of(cls, first: int, rows: Sequence[Mapping[str, Any]]) -> "Unit":
+    def of(cls, first: int, rows: Sequence[Mapping[str, Any]], source: Location) -> "Unit":
         """Make the unit of these rows; *first* is the number of the first."""
         largest = heapq.nlargest(MOST_LARGEST, rows, key=itemgetter("size"))
         size = sum(row["size"] for row in rows)
-        return cls(unit_id(rows), first, len(rows), size, tuple(map(_file, largest)))
+        files = tuple(file_of(source, row["path"], row["member"]) for row in largest)
+        return cls(unit_id(rows), first, len(rows), size, files)
 
 
 def default_recordings(recordings: int) -> int:
@@ -70,7 +71,11 @@ def default_recordings(recordings: int) -> int:
 
 
 def partition(
-    rows: Iterable[Mapping[str, Any]], *, most_bytes: int, most_recordings: int
+    rows: Iterable[Mapping[str, Any]],
+    source: Location,
+    *,
+    most_bytes: int,
+    most_recordings: int,
 ) -> Iterator[Unit]:
     """Cut rows into units within the limits; a unit holds at least one row, of whatever size.
 
@@ -80,23 +85,20 @@ def partition(
     held: list[Mapping[str, Any]] = []
     for row in rows:
         full = len(held) >= most_recordings or size + row["size"] > most_bytes
-        if held and full and not _read_together(held[-1], row):
-            yield Unit.of(first, held)
+        if held and full and not _read_together(held[-1], row, source):
+            yield Unit.of(first, held, source)
             first, size, held = first + len(held), 0, []
         held.append(row)
         size += row["size"]
     if held:
-        yield Unit.of(first, held)
+        yield Unit.of(first, held, source)
 
 
-def _file(row: Mapping[str, Any]) -> str:
-    return file_of(row["path"], row["member"])
-
-
-def _read_together(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if None in (row["member"], other["member"]) or _file(row) != _file(other):
+def _read_together(row: Mapping[str, Any], other: Mapping[str, Any], source: Location) -> bool:
+    if None in (row["member"], other["member"]):
         return False
-    return read_in_sequence(_file(row), row["offset"])
+    file, another = (file_of(source, each["path"], each["member"]) for each in (row, other))
+    return file == another and read_in_sequence(file.name, row["offset"])
 
 
 def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:

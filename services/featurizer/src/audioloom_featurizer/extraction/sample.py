@@ -4,14 +4,13 @@ The sample are the recordings whose paths have the smallest digests, so a rerun 
 ones. Their first windows are read from the features files and computed again.
 """
 
-import hashlib
-import heapq
 import pickle
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from itertools import chain
 from typing import NamedTuple
 
 import structlog
@@ -25,6 +24,7 @@ from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.extraction.partition import Unit
 from audioloom_featurizer.extraction.unit import FEATURES, UnitContext
 from audioloom_featurizer.inventory.parquet import read_batches, read_rows
+from audioloom_featurizer.inventory.sample import smallest_digests
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
 from audioloom_featurizer.sandbox.outcome import CrashHistory
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
@@ -138,13 +138,8 @@ def _candidates(
         for receipt in receipts
     ]
 
-    def digests() -> Iterator[tuple[bytes, int, str]]:
-        row = 0
-        for batch in read_batches(inventory, ["path"]):
-            for path in batch.column("path").to_pylist():
-                yield hashlib.sha256(path.encode()).digest(), row, path
-                row += 1
-
-    chosen = heapq.nsmallest(CANDIDATES, digests())
-    placed = ((row, path, files[bisect_right(starts, row) - 1]) for _, row, path in chosen)
+    paths = (batch.column("path").to_pylist() for batch in read_batches(inventory, ["path"]))
+    rows = ((path, row) for row, path in enumerate(chain.from_iterable(paths)))
+    chosen = smallest_digests(rows, CANDIDATES)
+    placed = ((row, path, files[bisect_right(starts, row) - 1]) for path, row in chosen)
     return [Candidate(row, path, file) for row, path, file in placed if file is not None]

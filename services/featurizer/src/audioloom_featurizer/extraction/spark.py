@@ -38,20 +38,19 @@ def extract_in_spark(
     limits: WorkerLimits,
     settings: SparkSettings,
     root: Location,
-    source: Location,
     counts: dict[str, int],
 ) -> Iterator[Any]:
     """Process each unit in a Spark task; yield the results as the tasks finish.
 
     Closing the iterator cancels the running tasks and ends the session. On a cluster, the blocks of
-    the recordings below *source* decide on which node a unit runs, and *counts* receives the number
+    the largest recordings of a unit decide on which node it runs, and *counts* receives the number
     of units that ran there. See `run_supervised` for the task.
     """
     limits = limits_for_yarn(limits, settings)
     locality = Locality()
     with spark_session("audioloom-featurizer", settings, root) as session:
-        largest = [[source.child(path) for path in unit.largest] for unit in units]
-        hosts = block_hosts(session, largest) if settings.master == "yarn" else None
+        files = [unit.largest for unit in units]
+        hosts = block_hosts(session, files) if settings.master == "yarn" else None
         work = partial(run_supervised, pickle.dumps(task), limits)
         pickled = [pickle.dumps(unit) for unit in units]
         with closing(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from json.encoder import encode_basestring
 from typing import Any
@@ -20,7 +20,7 @@ from audioloom_stage.errors import BadData
 from audioloom_storage import Location, open_read
 
 from audioloom_featurizer.errors import BadInventory
-from audioloom_featurizer.inventory.schema import batch_of, in_groups
+from audioloom_featurizer.inventory.schema import batch_of, in_groups, without_label
 
 ROLE = "inventory"
 ROWS_PER_GROUP = 8192
@@ -50,7 +50,7 @@ class InventorySummary:
 
     def add(self, rows: pa.RecordBatch | pa.Table) -> None:
         """Add rows."""
-        nameless = pc.and_(pc.is_null(rows.column("label")), pc.is_null(rows.column("target")))
+        nameless = without_label(rows)
         self._counts.update(
             recordings=rows.num_rows,
             bytes=pc.sum(rows.column("size")).as_py() or 0,
@@ -86,15 +86,24 @@ def write_inventory(
         for rows in in_groups(recordings, ROWS_PER_GROUP):
             writer.write_table(rows, row_group_size=ROWS_PER_GROUP)
             summary.add(rows)
-            if len(summary.labels) > MOST_LABELS:
-                raise BadData(
-                    "too many labels",
-                    where=where,
-                    expected=f"at most {MOST_LABELS} different labels",
-                    found=f"more, such as {next(iter(summary.labels))}",
-                    hint="Is the label rather a group, or a target?",
-                )
+            check_labels(summary.labels, where)
     return summary
+
+
+def check_labels(labels: Collection[str], where: object) -> None:
+    """Refuse more different labels than a manifest may hold.
+
+    Raises:
+        BadData: there are more than `MOST_LABELS`.
+    """
+    if len(labels) > MOST_LABELS:
+        raise BadData(
+            "too many labels",
+            where=where,
+            expected=f"at most {MOST_LABELS} different labels",
+            found=f"more, such as {next(iter(labels))}",
+            hint="Is the label rather a group, or a target?",
+        )
 
 
 def row_lines(rows: pa.RecordBatch | pa.Table, columns: Sequence[str]) -> bytes:

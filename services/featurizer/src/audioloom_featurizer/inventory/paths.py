@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from audioloom_manifest.fields import MOST_PATH_BYTES
 from audioloom_storage import Location
 
+from audioloom_featurizer.errors import BadInventory
+
 _UNSAFE = r"(?:^|/)\.{0,2}(?:/|$)"
 _ESCAPED = re.compile(r"\\x[89a-f][0-9a-f]")
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:/)"
@@ -48,9 +50,20 @@ def absolute(paths: pa.StringArray) -> pa.BooleanArray:
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
-def file_of(path: str, member: str | None) -> str:
-    """The path of the file that holds a recording: itself, or the container of the member."""
-    return path if member is None else path[: -len(member) - 1]
+def file_of(source: Location, path: str, member: str | None) -> Location:
+    """The file that holds a recording: itself, or the container, which may be the source.
+
+    Raises:
+        BadInventory: the path does not end with the member.
+    """
+    if member is None:
+        return source.child(path)
+    if path == member:
+        return source
+    if not path.endswith(f"/{member}"):
+        expected = "a path that is the container's, a slash and the member"
+        raise BadInventory(where=source, expected=expected, found=f"{path!r} with {member!r}")
+    return source.child(path[: -len(member) - 1])
 
 
 def as_text(path: str) -> str:

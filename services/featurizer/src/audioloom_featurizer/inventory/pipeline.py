@@ -114,7 +114,7 @@ def _listed(
     source = selection.folder
     suffixes = normalise_suffixes(settings.suffix)
     if settings.inventory is None:
-        containers = settings.containers
+        containers = settings.containers or selection.is_container
         return recordings_among(selection.files(), source, suffixes, report, containers=containers)
     table = open_table(locate(settings.inventory))
     report.fill("--inventory", [name for name in LABEL_COLUMNS if name in table.names])

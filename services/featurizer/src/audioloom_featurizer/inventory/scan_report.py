@@ -124,6 +124,14 @@ class ScanReport(Tally):
                 if counts["containers"]
                 else "Check the folder, or say which files are recordings with --suffix.",
             )
+        if counts["damaged"] == listed:
+            raise NoRecordings(
+                "the containers are damaged before their first recording",
+                where=source,
+                expected="recordings inside",
+                found=f"{listed} damaged {', '.join(self.examples['damaged'])}",
+                hint="Copy them anew.",
+            )
         if settings.pattern and counts["unmatched"] == listed:
             raise BadLabels(
                 "the pattern matches no recording",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from audioloom_manifest.tables import Chunk
 
 from audioloom_featurizer.errors import DuplicateRecording
@@ -41,6 +42,11 @@ def batch_of(schema: pa.Schema = ROWS, /, **columns: Any) -> pa.RecordBatch:
 def replaced(batch: pa.RecordBatch, **columns: Any) -> pa.RecordBatch:
     """Replace the values of some columns of a batch of `ROWS`."""
     return batch_of(**{name: batch.column(name) for name in ROWS.names} | columns)
+
+
+def without_label(rows: pa.RecordBatch | pa.Table) -> pa.BooleanArray:
+    """Mark the rows that have neither a label nor a target."""
+    return pc.and_(pc.is_null(rows.column("label")), pc.is_null(rows.column("target")))
 
 
 def read_column(chunk: Chunk, column: str, name: str) -> pa.Array:

@@ -16,7 +16,7 @@ class Tally:
     * hidden: files skipped because a name in their path starts with a dot, as in AppleDouble files
       (`._x.wav`).
     * other: files skipped because of their suffix.
-    * containers: containers skipped, because the recordings inside are not asked for.
+    * containers: containers skipped, because --containers is not given.
     * damaged: containers that are damaged or cannot be read, of which the rest is not listed.
     * elsewhere: files of an fsimage's dump that lie outside the source.
     * sampled: recordings of which a sample was taken.

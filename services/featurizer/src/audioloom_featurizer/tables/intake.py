@@ -19,6 +19,7 @@ from audioloom_stage.progress_bar import Progress
 from numpy.typing import NDArray
 
 from audioloom_featurizer.errors import BadWindows, Unlabelled
+from audioloom_featurizer.inventory.schema import without_label
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import ImportSettings
 from audioloom_featurizer.tables.columns import (
@@ -144,7 +145,7 @@ class Intake:
         self, batch: pa.RecordBatch, values: NDArray[np.floating]
     ) -> tuple[pa.RecordBatch, NDArray[np.floating]]:
         """Count the windows without label and target, and drop them if the settings say so."""
-        nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
+        nameless = without_label(batch)
         names = names_of(batch.filter(nameless))
         self.tally.counts["listed"] += batch.num_rows
         self.tally.add("unlabelled", names)

@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from audioloom_manifest.kinds import FeaturesStats
-from audioloom_stage.errors import BadData
 from numpy.typing import NDArray
 
 from audioloom_featurizer.errors import BadWindows
-from audioloom_featurizer.inventory.parquet import MOST_LABELS
+from audioloom_featurizer.inventory.parquet import check_labels
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.streams import equals_previous
 from audioloom_featurizer.tables.intake import names_of
@@ -85,14 +84,7 @@ class Recordings:
         self._seconds = [
             math.fsum([*self._seconds, *rows["recording_seconds"].take(starts).to_pylist()])
         ]
-        if len(self._labels) > MOST_LABELS:
-            raise BadData(
-                "too many labels",
-                where=self._where,
-                expected=f"at most {MOST_LABELS} different labels",
-                found=f"more, such as {next(iter(self._labels))}",
-                hint="Is the label rather a group, or a target?",
-            )
+        check_labels(self._labels, self._where)
 
 
 def _whole_recordings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

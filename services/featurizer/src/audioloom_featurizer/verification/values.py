@@ -1,7 +1,5 @@
 """Compute a sample of committed features again by librosa and compare the values."""
 
-import hashlib
-import heapq
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -15,6 +13,7 @@ from audioloom_featurizer.extraction.agreement import Comparison, Stored, compar
 from audioloom_featurizer.extraction.recipe import settings_from_recipe
 from audioloom_featurizer.extraction.unit import FEATURES
 from audioloom_featurizer.inventory.parquet import inventory_location, read_recordings
+from audioloom_featurizer.inventory.sample import smallest_digests
 
 
 def compare_values(
@@ -38,14 +37,14 @@ def compare_values(
 def _choose(features: Opened[FeaturesManifest], sample: int) -> dict[str, str]:
     """Choose the sample: paths, each with the features file that holds its windows."""
 
-    def candidates() -> Iterator[tuple[bytes, str, str]]:
+    def candidates() -> Iterator[tuple[str, str]]:
         for entry in features.files(FEATURES):
             with open_read(features.folder / entry.path) as stream:
                 column = pq.ParquetFile(stream).read(columns=["path"], use_threads=False)
             for path in column.column("path").unique().to_pylist():
-                yield hashlib.sha256(path.encode()).digest(), path, entry.path
+                yield path, entry.path
 
-    return {path: file for _, path, file in heapq.nsmallest(sample, candidates())}
+    return dict(smallest_digests(candidates(), sample))
 
 
 def _stored(

@@ -22,7 +22,7 @@ from audioloom_sharder.io.buffers import buffer
 IDENTITY_COLUMNS = (*Row._fields, "flags", "valid_samples")
 """The columns that identify a window, and those that filters read."""
 
-REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
+REQUIRED = tuple({*IDENTITY_COLUMNS} - {"label", "target", "group"})
 
 _ROWS_AT_ONCE = 128
 #: A file up to this size is held in memory: reading it twice costs more than all other work on it.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_sharder.inputs.window import Row, recording_name
+from audioloom_sharder.inputs.window import Row
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import group_hashes, split_of
 from audioloom_sharder.splits.ratios import NO_SPLIT
@@ -39,7 +39,7 @@ def hash_each(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
 def lookup_keys(rows: Sequence[Row], groups: Sequence[str], rules: Rules) -> NDArray[np.uint64]:
     """Compute the lookup key of each row."""
     by_recording = rules.split_key == "recording"
-    names = [recording_name(row) for row in rows] if by_recording else groups
+    names = [row.path for row in rows] if by_recording else groups
     return hash_each(names, rules.recipe.seed)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.filters import take
-from audioloom_sharder.inputs.window import Row, group_of, recording_name, rows_of
+from audioloom_sharder.inputs.window import Row, group_of, rows_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import run_starts
 from audioloom_sharder.splits.lookup import hash_each, lookup_keys
@@ -86,7 +86,7 @@ def _match_paths(rows: Sequence[Row], text: str, splits: NDArray[np.uint8]) -> t
     by_path: dict[str, int] = {}
     names: dict[str, int] = {}
     for at, row in enumerate(rows):
-        path = recording_name(row)
+        path = row.path
         if path not in by_path:
             split = split_of_path(pattern, path)
             by_path[path] = NO_SPLIT

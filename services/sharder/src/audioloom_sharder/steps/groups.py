@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.formats.names import groups_path
-from audioloom_sharder.inputs.window import recording_name
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import header, merge_groups
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE
@@ -78,7 +77,7 @@ def _raise_torn(
     for unit in holding:
         windows = windows_of_unit(rules, unit)
         for at in np.flatnonzero(windows.group_hash == torn).tolist():
-            name, path = windows.groups[at], recording_name(windows.rows[at])
+            name, path = windows.groups[at], windows.rows[at].path
             split = rules.splits[windows.split[at]]
             examples[split] = min(path, examples.get(split, path))
     more = f" (and {count - 1:,} other groups)" if count > 1 else ""

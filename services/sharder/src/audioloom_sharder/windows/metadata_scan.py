@@ -16,7 +16,6 @@ from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from audioloom_sharder.inputs.window import recording_name
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import GROUP, merge_groups
 from audioloom_sharder.splits.hashing import group_hashes
@@ -90,7 +89,7 @@ def scan(
     sections = {
         "records": records,
         "groups": _groups(found, copies),
-        "recordings": _distinct(map(recording_name, found.rows), found.split),
+        "recordings": _distinct((row.path for row in found.rows), found.split),
         "contents": _distinct(sums, found.split),
     }
     return sections, Summary(_counts(found, copies, rules), faults, found.excluded, ungrouped)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from audioloom_manifest.records.example import Record
 
-from audioloom_sharder.inputs.window import Row, recording_name
+from audioloom_sharder.inputs.window import Row
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.ratios import NO_SPLIT
 from audioloom_sharder.statistics.sums import is_target
@@ -38,7 +38,7 @@ def record_of(
         group=group,
         label=row.label or "",
         label_id=label_id,
-        path=recording_name(row),
+        path=row.path,
         target=row.target if rules.has_target and is_target(row.target) else None,
         valid_frames=row.valid_frames,
         values=values,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.balance.resampling import copies_of_windows
 from audioloom_sharder.inputs.filters import take
-from audioloom_sharder.inputs.window import Row, group_of, recording_name, rows_of
+from audioloom_sharder.inputs.window import Row, group_of, rows_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import rank_hashes
 from audioloom_sharder.splits.lookup import SplitLookup, hash_each, splits_of_rows
@@ -35,7 +35,7 @@ class Windows:
     @cached_property
     def hashes(self) -> NDArray[np.uint64]:
         """The rank hash of each window, shape (windows, 2); computed when first needed."""
-        names = ((recording_name(row), row.channel, row.window) for row in self.rows)
+        names = ((row.path, row.channel, row.window) for row in self.rows)
         return rank_hashes(names, seed=self.seed)
 
     def __getitem__(self, which: NDArray[np.bool_]) -> "Windows":

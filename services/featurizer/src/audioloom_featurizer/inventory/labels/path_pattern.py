@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audioloom_featurizer.errors import BadLabels, InvalidOption
-from audioloom_featurizer.inventory.paths import file_of
-from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, replaced
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, replaced, without_label
 from audioloom_featurizer.inventory.tally import Tally
 
 KEY = "key"
@@ -84,7 +83,7 @@ def _labels(
     path: str, member: str | None, pattern: re.Pattern[str]
 ) -> dict[str, str | float | None] | None:
     if member is not None:
-        folder = file_of(path, member).rpartition("/")[0]
+        folder = path[: -len(member) - 1].rpartition("/")[0]
         beside = f"{folder}/{member}" if folder else member
         if (found := labels_from_path(beside, pattern)) is not None:
             return found
@@ -96,7 +95,7 @@ def count_unlabelled(
 ) -> Iterator[pa.RecordBatch]:
     """Count the rows without label and target, and drop them if *drop*."""
     for batch in batches:
-        nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
+        nameless = without_label(batch)
         paths = batch.column("path").filter(nameless)
         tally.add("unlabelled", paths)
         if drop:

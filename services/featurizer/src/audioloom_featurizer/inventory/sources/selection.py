@@ -2,13 +2,15 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os.path import commonprefix
 
-from audioloom_storage import Entry, Location, exists, locate, stat, walk
+from audioloom_storage import Entry, Location, NotFound, locate, stat, walk
 from fsspec.utils import glob_translate
 
+from audioloom_featurizer.containers.formats import container_suffix
 from audioloom_featurizer.errors import InvalidOption, NoRecordings
 
 _MAGIC = re.compile(r"[*?[]")
@@ -29,6 +31,23 @@ class Source:
     base: Location
     glob: re.Pattern[str] | None = None
 
+    @cached_property
+    def is_folder(self) -> bool:
+        """Whether the base is a folder.
+
+        Raises:
+            NoRecordings: it does not exist.
+        """
+        try:
+            return stat(self.base).is_folder
+        except NotFound:
+            raise _nothing(self.text, "no such file or folder") from None
+
+    @property
+    def folder(self) -> Location:
+        """The base, or the folder that holds it if it is a file."""
+        return self.base if self.is_folder else self.base.parent
+
     def holds(self, location: Location) -> bool:
         """Whether a file is meant."""
         if location == self.base:
@@ -43,7 +62,7 @@ class Selection:
     """The sources of a scan.
 
     Attributes:
-        folder: the folder that all paths of the inventory are relative to.
+        folder: the folder, or the container, that all paths of the inventory are relative to.
         sources: what to list of it.
     """
 
@@ -55,6 +74,11 @@ class Selection:
         """Whether everything below the folder is meant."""
         return any(each.base == self.folder and each.glob is None for each in self.sources)
 
+    @property
+    def is_container(self) -> bool:
+        """Whether the source is a container, to be listed like a folder."""
+        return self.is_whole and not all(each.is_folder for each in self.sources)
+
     def files(self) -> Iterator[Entry]:
         """Walk the sources; each file comes once, whatever sources hold it.
 
@@ -62,11 +86,11 @@ class Selection:
             NoRecordings: after the last file, a glob matched none.
         """
         if self.is_whole and all(each.glob is None for each in self.sources):
-            yield from walk(self.folder)
+            yield from self._below(self.folder)
             return
         found: set[str] = set()
         for base in self._bases():
-            for entry in _below(base, self.folder):
+            for entry in self._below(base):
                 holding = [each.text for each in self.sources if each.holds(entry.location)]
                 found.update(holding)
                 if holding:
@@ -82,7 +106,7 @@ class Selection:
             InvalidOption: a source is a glob or a file.
         """
         for each in self.sources:
-            if each.glob is not None or not stat(each.base).is_folder:
+            if each.glob is not None or not each.is_folder:
                 raise InvalidOption(
                     "tasks list whole folders",
                     where=each.text,
@@ -93,6 +117,11 @@ class Selection:
         if self.is_whole:
             return [""]
         return [base.relative_to(self.folder) for base in self._bases()]
+
+    def _below(self, base: Location) -> Iterator[Entry]:
+        if any(each.base == base and not each.is_folder for each in self.sources):
+            return iter((stat(base),))
+        return walk(base) if base == self.folder else walk(base, within=self.folder)
 
     def _bases(self) -> list[Location]:
         """The folders to walk, none inside another one."""
@@ -119,12 +148,10 @@ def select(texts: Sequence[str]) -> Selection:
             found=", ".join(sorted(f"{scheme}://{host}" for scheme, host in storages)),
             hint="Scan each and extract its features; the sharder takes several features.",
         )
-    for each in sources:
-        if not exists(each.base):
-            raise _nothing(each.text, "no such file or folder")
     (scheme, authority), *_ = storages
-    folders = [each.base if stat(each.base).is_folder else each.base.parent for each in sources]
-    parts = [folder.path.rstrip("/").split("/") for folder in folders]
+    parts = [each.folder.path.rstrip("/").split("/") for each in sources]
+    if len(sources) == 1 and not sources[0].is_folder and container_suffix(sources[0].base.name):
+        return Selection(sources[0].base, sources)
     common = commonprefix(parts)  # of lists as of texts
     return Selection(Location(scheme, authority, "/".join(common) or "/"), sources)
 
@@ -143,12 +170,6 @@ def _split(text: str) -> tuple[str, str]:
     first = next(at for at, part in enumerate(parts) if _MAGIC.search(part))
     plain = "/".join(parts[:first])
     return plain or ("/" if text.startswith("/") else "."), "/".join(parts[first:])
-
-
-def _below(base: Location, folder: Location) -> Iterator[Entry]:
-    entry = stat(base)
-    walker: Callable[..., Iterator[Entry]] = walk
-    return walker(base, within=folder) if entry.is_folder else iter((entry,))
 
 
 def _nothing(text: str, found: str) -> NoRecordings:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from audioloom_storage import Entry, Location
 
 from audioloom_featurizer.containers.formats import SUFFIXES as CONTAINER_SUFFIXES
 from audioloom_featurizer.containers.formats import WITHOUT_SUFFIXES, container_suffix
-from audioloom_featurizer.inventory.paths import as_text, file_of
+from audioloom_featurizer.inventory.paths import as_text
 from audioloom_featurizer.inventory.schema import BATCH_ROWS, batch_of
 from audioloom_featurizer.inventory.sources.members import recordings_inside
 from audioloom_featurizer.inventory.tally import Tally
@@ -58,18 +58,20 @@ def recordings_among(
     ledger names them. With *containers*, those inside containers follow the other ones.
     """
     while some := list(islice(entries, BATCH_ROWS)):
-        named = [(as_text(entry.location.relative_to(source)), entry) for entry in some]
-        held = [pair for pair in named if containers and is_container(pair[0])]
-        plain = [pair for pair in named if not (containers and is_container(pair[0]))]
+        held: list[Entry] = []
+        plain: list[Entry] = []
+        for entry in some:
+            inside = containers and is_container(entry.location, source)
+            (held if inside else plain).append(entry)
         batch = batch_of(
-            path=[path for path, _ in plain],
-            size=[entry.size for _, entry in plain],
-            modified_ns=[entry.modified_ns for _, entry in plain],
+            path=[as_text(entry.location.relative_to(source)) for entry in plain],
+            size=[entry.size for entry in plain],
+            modified_ns=[entry.modified_ns for entry in plain],
         )
         yield choose(batch, suffixes, tally)
-        for path, entry in held:
-            for members in recordings_inside(path, entry, tally):
-                yield choose_members(members, suffixes, tally)
+        for entry in held:
+            chosen = partial(_choose_members, entry.location.name, suffixes, tally)
+            yield from recordings_inside(entry, source, chosen, tally)
 
 
 def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], tally: Tally) -> pa.RecordBatch:
@@ -86,26 +88,21 @@ def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], tally: Tally) -> pa
     return batch.filter(listed)
 
 
-def choose_members(
-    batch: pa.RecordBatch, suffixes: tuple[str, ...], tally: Tally
+def is_container(file: Location, source: Location) -> bool:
+    """Whether a file may hold recordings, by its suffix; hidden files hold none."""
+    if container_suffix(file.name) is None:
+        return False
+    return file == source or re.search(_HIDDEN, file.relative_to(source)) is None
+
+
+def _choose_members(
+    container: str, suffixes: tuple[str, ...], tally: Tally, batch: pa.RecordBatch
 ) -> pa.RecordBatch:
-    """Keep the members that are recordings; a container that is damaged is listed itself."""
-    paths = batch.column("path")
-    if batch.column("member").null_count or names_without_suffix(batch):
-        tally.add("listed", paths)
+    """Keep the members of a container that are recordings."""
+    if container_suffix(container) in WITHOUT_SUFFIXES:
+        tally.add("listed", batch.column("path"))
         return batch
     return choose(batch, suffixes, tally)
-
-
-def is_container(path: str) -> bool:
-    """Whether a file may hold recordings, by its suffix; hidden files hold none."""
-    return container_suffix(path) is not None and re.search(_HIDDEN, path) is None
-
-
-def names_without_suffix(members: pa.RecordBatch) -> bool:
-    """Whether the members of a container are recordings whatever their names."""
-    path, member = (members.column(name)[0].as_py() for name in ("path", "member"))
-    return container_suffix(file_of(path, member)) in WITHOUT_SUFFIXES
 
 
 def _end_in(paths: pa.StringArray, suffixes: tuple[str, ...]) -> pa.BooleanArray:
