@@ -60,6 +60,10 @@ class PeerLost(TryAgain):
         self.lost = dict(lost)
 
 
+class PortTaken(TryAgain):
+    """Another program has the port that TF_CONFIG gives this worker."""
+
+
 class DiskFull(TryAgain):
     """The disk of the cache had no room for a shard until the retry limit."""
 

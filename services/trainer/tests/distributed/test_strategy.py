@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from audioloom_trainer.distributed.strategy import warn_of_listeners
 from shard_maker import make_shards
 from structlog.testing import capture_logs
 from trainer_workers import NETWORK, ForkServer
+
+TRY_AGAIN = 75
 
 
 @pytest.fixture
@@ -37,6 +40,20 @@ def test_a_server_at_its_own_address_is_not(said: list[Any], told: str) -> None:
     with socket.create_server(("127.0.0.1", 0)):
         warn_of_listeners(Cluster((f"{told}:1", "other:1")))
     assert [] == said
+
+
+def test_a_port_that_is_taken_is_named(forkserver: ForkServer, tmp_path: Path) -> None:
+    """At another address, too: TensorFlow listens at all of them. It is no bug, and may pass."""
+    made = make_shards(tmp_path, records={"train": 16}, lanes=2)
+    with socket.create_server(("127.0.0.2", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        cluster = {"cluster": {"worker": [address, "127.0.0.1:1"]}}
+        told = json.dumps(cluster | {"task": {"type": "worker", "index": 0}})
+        words = ("run", made.folder.path, "--model", NETWORK, "--name", "taken")
+        ended = forkserver.run(*words, environment={"TF_CONFIG": told})
+    assert TRY_AGAIN == ended.code, ended.err
+    assert "TensorFlow cannot listen on this worker's port" in ended.err
+    assert address in ended.err
 
 
 @pytest.mark.slow

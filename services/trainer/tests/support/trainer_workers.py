@@ -8,8 +8,8 @@ import os
 import socket
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,11 @@ NETWORK = f"{Path(__file__).with_name('tiny_networks.py')}:dense"
 _FIRST = 20_000 + 2_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _SHIFT = os.getpid() * 7
 _PORTS = itertools.cycle([_FIRST + (_SHIFT + each) % 2_000 for each in range(2_000)])
+_HELD: deque[socket.socket] = deque()
+_MOST_HELD = 64  # those before belong to gangs that have ended
+
+REUSE = {"TF_GRPC_REUSE_PORT": "true"}
+"""Environment of a program whose server shares its port with the socket that holds it."""
 
 Weights = dict[str, NDArray[np.generic]]
 
@@ -80,7 +85,7 @@ class ForkServer:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env=environment | {"TF_CPP_MIN_LOG_LEVEL": "2"},
+            env=environment | REUSE | {"TF_CPP_MIN_LOG_LEVEL": "2"},
         )
         self._ready = False
         return self
@@ -156,20 +161,23 @@ class ForkServer:
 
 
 def cluster(size: int) -> list[str]:
-    """TF_CONFIG of each worker of a cluster on free ports."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(_bound()) for _ in range(size)]
-        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    """TF_CONFIG of each worker of a cluster, on ports that are held for servers with `REUSE`."""
+    sockets = [_bound() for _ in range(size)]
+    _HELD.extend(sockets)
+    while len(_HELD) > _MOST_HELD:
+        _HELD.popleft().close()
+    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
     task = {"cluster": {"worker": addresses}}
     return [json.dumps(task | {"task": {"type": "worker", "index": rank}}) for rank in range(size)]
 
 
 def _bound() -> socket.socket:
-    """A socket at a port that nobody is given by chance before the worker takes it."""
+    """A socket that never listens, at a port of all addresses: so TensorFlow binds it, too."""
     while True:
         found = socket.socket()
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
-            found.bind(("127.0.0.1", next(_PORTS)))
+            found.bind(("", next(_PORTS)))
         except OSError:
             found.close()
         else:

@@ -19,6 +19,7 @@ from shard_maker import SHAPE, make_shards
 from trainer_program import call
 from trainer_workers import (
     NETWORK,
+    REUSE,
     ForkServer,
     Weights,
     bytes_of,
@@ -307,7 +308,7 @@ def test_the_programs_themselves_train_together(trainings: Trainings) -> None:
     forked = trainings.train(Gang(2))
     words = (*trainings.words, "--name", "programs")
     with ThreadPoolExecutor(2) as pool:
-        ended = list(pool.map(lambda text: call(*words, TF_CONFIG=text), cluster(2)))
+        ended = list(pool.map(lambda text: call(*words, TF_CONFIG=text, **REUSE), cluster(2)))
     assert [0, 0] == [each.code for each in ended], ended[0].err
     run = run_of(trainings.root, "programs")
     assert [f"{run.location}\n", ""] == [each.out for each in ended]

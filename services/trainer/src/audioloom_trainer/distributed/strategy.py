@@ -13,11 +13,13 @@ from audioloom_stage.listeners import open_to_others
 
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
-from audioloom_trainer.errors import describe_error
+from audioloom_trainer.errors import PortTaken, describe_error
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.runtime.resources import available_cores, keep_freed_memory
 
 log = structlog.get_logger()
+
+_NO_SERVER = "Could not start gRPC server"
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,26 @@ def set_up_legacy(seed: int) -> None:
 def make_strategy(cluster: Cluster) -> Any:
     """Make the strategy for this process: alone, with several GPUs, or as one of several workers.
 
-    PeerLost is raised if the other workers do not start in time.
+    Raises:
+        PeerLost: the other workers do not start in time.
+        PortTaken: another program listens on this worker's port.
     """
     import tensorflow as tf  # noqa: PLC0415
 
     if cluster.size > 1:
         with translate_peer_failures(cluster, "while the workers met"):
-            strategy = tf.distribute.MultiWorkerMirroredStrategy()
+            try:
+                strategy = tf.distribute.MultiWorkerMirroredStrategy()
+            except tf.errors.OpError as error:
+                if _NO_SERVER not in str(error):
+                    raise
+                raise PortTaken(
+                    "TensorFlow cannot listen on this worker's port",
+                    where=f"TF_CONFIG, worker {cluster.rank}",
+                    expected="a port that no program has at any address of this machine",
+                    found=cluster.workers[cluster.rank],
+                    hint="Start all workers again with other ports.",
+                ) from error
         warn_of_listeners(cluster)
         return strategy
     if len(tf.config.list_logical_devices("GPU")) > 1:
