@@ -192,11 +192,11 @@ class PlanSettings(FeatureSettings):
     )
     raw_rate: int = Field(8000, ge=1000, le=768000, description="Sample rate of such files, in Hz.")
     raw_channels: int = Field(1, ge=1, le=64, description="Interleaved channels of such files.")
-    unit_bytes: Size = Field(
-        Size(256 << 20), gt=0, description="Largest size of a unit's recordings."
+    unit_bytes: Size | None = Field(
+        None, gt=0, description="Most bytes of recordings in a unit. Default: by the output."
     )
     unit_recordings: int | None = Field(
-        None, ge=1, description="Most recordings in a unit. Default: about 32 units in all."
+        None, ge=1, description="Most recordings in a unit. Default: by the output."
     )
 
 

@@ -15,11 +15,13 @@ from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.feature import PRESETS, chosen_feature
 from audioloom_featurizer.extraction.recipe import recipe_of, settings_from_recipe
 from audioloom_featurizer.settings import PlanSettings, VerifySettings
+from audioloom_manifest.kinds import RecordingsStats
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import BadConfiguration
 from featurizer_work import checksums, features_of, run, scan, supervised
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "librosa_features.py"
+COUNTS = RecordingsStats(recordings=10, bytes=10**6, labelled=0, grouped=0, labels={})
 LEVELS = """
 import numpy as np
 
@@ -56,7 +58,7 @@ def test_options_choose_a_feature(options: dict[str, Any], expected: object, rat
 def test_a_recipe_tells_the_settings(preset: str, feature: str) -> None:
     """All of them, whatever the release's defaults are by then."""
     asked = settings(feature=feature, preset=preset, hop_seconds=0.5, normalise="none")
-    recipe = recipe_of(asked, 10)
+    recipe = recipe_of(asked, COUNTS)
     found = settings_from_recipe(recipe)
     assert chosen_feature(asked) == (found.feature, found.sample_rate)
     assert (0.5, "none", recipe.feature.shape) == (found.hop_seconds, found.normalise, found.shape)
@@ -90,7 +92,7 @@ def test_an_option_of_another_feature_is_refused(options: dict[str, Any], flags:
 def test_a_feature_that_is_not_there_is_told(feature: str, text: str) -> None:
     """With those that there are."""
     with pytest.raises(BadConfiguration, match=text) as caught:
-        recipe_of(settings(feature=feature), 1)
+        recipe_of(settings(feature=feature), COUNTS)
     assert "log-mel" in caught.value.hint
 
 
@@ -106,7 +108,7 @@ def test_a_feature_that_is_not_there_is_told(feature: str, text: str) -> None:
 def test_what_cannot_be_computed_is_told_at_once(options: dict[str, Any], text: str) -> None:
     """By `plan`, before anything is read."""
     with pytest.raises(InvalidOption, match=text):
-        recipe_of(settings(**options), 1)
+        recipe_of(settings(**options), COUNTS)
 
 
 @pytest.fixture

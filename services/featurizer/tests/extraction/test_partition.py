@@ -2,16 +2,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from audioloom_featurizer.errors import BadInventory
 from audioloom_featurizer.extraction.partition import (
     MOST_LARGEST,
+    Unit,
     commit_units,
-    default_recordings,
     parse_units,
     partition,
     unit_id,
 )
+from audioloom_featurizer.inventory.schema import batch_of
+from audioloom_manifest.parquet import INVENTORY
 from audioloom_storage import locate
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,37 +22,56 @@ from hypothesis import strategies as st
 SOURCE = locate("/source")
 
 
-def rows_of(sizes: list[int]) -> list[dict[str, Any]]:
-    return [
-        {"path": f"{number:04}.wav", "member": None, "size": size}
-        for number, size in enumerate(sizes)
-    ]
+def rows_of(sizes: list[int]) -> pa.RecordBatch:
+    """Rows of an inventory of files."""
+    paths = [f"{number:04}.wav" for number in range(len(sizes))]
+    return batch_of(INVENTORY, path=paths, size=sizes)
 
 
-@given(st.lists(st.integers(0, 50)), st.integers(1, 100), st.integers(1, 10))
+def members_of(container: str, offset: int | None) -> pa.RecordBatch:
+    """Rows of an inventory of five members."""
+    paths = [f"{container}/{name}" for name in "abcde"]
+    return batch_of(INVENTORY, path=paths, member=[*"abcde"], offset=[offset] * 5, size=[1] * 5)
+
+
+def cut(*batches: pa.RecordBatch, most_bytes: int, most_recordings: int) -> list[Unit]:
+    """The units of an inventory that is read in these batches."""
+    bounds = {"most_bytes": most_bytes, "most_recordings": most_recordings}
+    return list(partition(batches, SOURCE, **bounds))
+
+
+@given(st.lists(st.integers(0, 50)), st.integers(1, 100), st.integers(1, 10), st.integers(1, 9))
 def test_units_cover_every_row_once_within_bounds(
-    sizes: list[int], most_bytes: int, most_recordings: int
+    sizes: list[int], most_bytes: int, most_recordings: int, rows_a_batch: int
 ) -> None:
-    """Units follow each other without gap, and pass a bound only with a single row."""
+    """Units follow each other without gap, and pass a bound only with a single row.
+
+    No unit could take the next row, and no unit depends on how the inventory is read.
+    """
+    bounds = {"most_bytes": most_bytes, "most_recordings": most_recordings}
     rows = rows_of(sizes)
-    units = list(partition(rows, SOURCE, most_bytes=most_bytes, most_recordings=most_recordings))
+    units = cut(rows, **bounds)
+    parts = [rows.slice(at, rows_a_batch) for at in range(0, len(rows), rows_a_batch)]
+    assert units == cut(*parts, **bounds)
     at = 0
     for unit in units:
-        mine = rows[at : at + unit.recordings]
-        assert (at, sum(row["size"] for row in mine)) == (unit.first, unit.bytes)
+        mine = rows.slice(at, unit.recordings)
+        assert (at, sum(sizes[at : at + unit.recordings])) == (unit.first, unit.bytes)
         assert unit_id(mine) == unit.id
         assert 1 <= unit.recordings <= most_recordings
         assert unit.bytes <= most_bytes or unit.recordings == 1
         at += unit.recordings
+        more = unit.bytes + sizes[at] if at < len(sizes) else most_bytes + 1
+        assert unit.recordings == most_recordings or more > most_bytes
     assert len(rows) == at
 
 
 @given(st.lists(st.integers(0, 5), min_size=1))
 def test_the_largest_of_a_unit_come_largest_first(sizes: list[int]) -> None:
     """Those of equal size in the order of the inventory; at most `MOST_LARGEST`."""
-    (unit,) = partition(rows_of(sizes), SOURCE, most_bytes=1 << 30, most_recordings=1000)
-    expected = sorted(rows_of(sizes), key=lambda row: -row["size"])[:MOST_LARGEST]
-    assert tuple(SOURCE / row["path"] for row in expected) == unit.largest
+    (unit,) = cut(rows_of(sizes), most_bytes=1 << 30, most_recordings=1000)
+    numbers = sorted(range(len(sizes)), key=lambda number: -sizes[number])[:MOST_LARGEST]
+    assert tuple(SOURCE / f"{number:04}.wav" for number in numbers) == unit.largest
 
 
 @pytest.mark.parametrize(
@@ -60,35 +82,43 @@ def test_a_container_that_is_read_in_sequence_is_one_unit(
     container: str, offset: int | None, units: list[int]
 ) -> None:
     """It would be read from its beginning in each of several; with what is beside it as usual."""
-    inside = [
-        {"path": f"{container}/{name}", "member": name, "offset": offset, "size": 1}
-        for name in "abcde"
-    ]
-    around = rows_of([1, 1])
-    rows = [around[0], *inside, around[1]]
-    found = [unit.recordings for unit in partition(rows, SOURCE, most_bytes=9, most_recordings=2)]
-    alone = partition(inside, SOURCE, most_bytes=9, most_recordings=2)
-    assert units == [unit.recordings for unit in alone]
+    inside, around = members_of(container, offset), rows_of([1, 1])
+    bounds = {"most_bytes": 9, "most_recordings": 2}
+    assert units == [unit.recordings for unit in cut(inside, **bounds)]
+    assert units == [unit.recordings for unit in cut(inside.slice(0, 3), inside.slice(3), **bounds)]
+    mixed = cut(around.slice(0, 1), inside, around.slice(1), **bounds)
+    found = [unit.recordings for unit in mixed]
     assert [6, 1] == found if len(units) == 1 else [2, 2, 2, 1] == found
 
 
-def test_another_row_is_another_unit() -> None:
-    """An id depends on everything that a row says."""
-    one, other = rows_of([1, 2]), rows_of([1, 3])
-    assert unit_id(one) != unit_id(other)
-
-
-def test_the_number_of_units_fits_small_and_large_sets() -> None:
-    """Small sets are spread over the cores, large ones do not drown in small files."""
-    assert [20, 20, 54, 1000, 1000] == [
-        default_recordings(count) for count in (1, 640, 1705, 32_000, 10**8)
+@pytest.mark.parametrize("column", INVENTORY.names)
+def test_another_row_is_another_unit(column: str) -> None:
+    """An id depends on everything that a row says, and on null beside nothing at all."""
+    values: dict[str, list[Any]] = {
+        field.name: ["ab", "c"] if pa.types.is_string(field.type) else [1, 2] for field in INVENTORY
+    }
+    others = {str: ["a", "bc"], int: [1, 3]}[type(values[column][0])]
+    rows = [
+        batch_of(INVENTORY, **values | {column: changed})
+        for changed in (values[column], others, [values[column][0], None])
     ]
+    if pa.types.is_string(INVENTORY.field(column).type):
+        rows.append(batch_of(INVENTORY, **values | {column: [values[column][0], ""]}))
+    assert len(rows) == len({unit_id(each) for each in rows})
+
+
+def test_an_id_is_that_of_the_values() -> None:
+    """However they lie in memory; another release would do all units again if it had others."""
+    rows = rows_of([1, 2, 3, 4])
+    parts = pa.Table.from_batches([rows.slice(1, 1), rows.slice(2, 2)])
+    assert unit_id(rows.slice(1)) == unit_id(parts)
+    assert "c7fefd4fa4579644" == unit_id(rows)
 
 
 def test_a_plan_that_stands_must_be_the_same(tmp_path: Any) -> None:
     """Equal units are taken as they lie there; others are refused, damaged ones too."""
     folder = locate(tmp_path / "run")
-    units = list(partition(rows_of([1, 2, 3]), SOURCE, most_bytes=9, most_recordings=1))
+    units = cut(rows_of([1, 2, 3]), most_bytes=9, most_recordings=1)
     assert commit_units(folder, units) == commit_units(folder, units)
     with pytest.raises(BadInventory, match=r"units\.parquet"):
         commit_units(folder, units[:2])

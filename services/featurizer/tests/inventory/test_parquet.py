@@ -128,5 +128,5 @@ def test_any_slice_is_read_whole(
     where = written(tmp_path, [(f"{number}", number, 0) for number in range(10)])
     for first in range(10):
         for rows in range(1, 11 - first):
-            paths = [row["path"] for row in read_rows(where, first, rows)]
+            paths = read_rows(where, first, rows).column("path").to_pylist()
             assert [str(number) for number in range(first, first + rows)] == paths

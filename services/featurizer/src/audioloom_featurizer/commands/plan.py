@@ -1,6 +1,5 @@
 """`plan`: show the run that a recipe makes of a recordings manifest, and the work left to do."""
 
-from itertools import chain
 from typing import cast
 
 from audioloom_manifest.identity import run_name
@@ -59,7 +58,7 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
     """Open the recordings manifest that the settings name, and plan the features run."""
     opened = read_manifest(settings.recordings, "recordings")
     root = opened.root if settings.root is None else locate(settings.root)
-    recipe = recipe_of(settings, opened.manifest.stats.recordings)
+    recipe = recipe_of(settings, opened.manifest.stats)
     planned = plan_recipe(recipe, opened, root, settings.name)
     bind(run=planned.name, input=opened.manifest.name)
     return opened, planned
@@ -74,9 +73,8 @@ def units_of(planned: Plan, inventory: Location, source: Location) -> list[Unit]
         source: of the recordings.
     """
     recipe = recipe_in(planned)
-    rows = chain.from_iterable(batch.to_pylist() for batch in read_batches(inventory))
     bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
-    return list(partition(rows, source, **bounds))
+    return list(partition(read_batches(inventory), source, **bounds))
 
 
 def recipe_in(planned: Plan) -> FeaturesRecipe:

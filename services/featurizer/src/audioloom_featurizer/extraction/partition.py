@@ -1,22 +1,22 @@
 """Cut the inventory into units: consecutive rows, limited by bytes and by number.
 
-A unit's id is the digest of its rows, so it does not depend on Spark or the time of the run.
+A unit's id is the digest of its rows, so it does not depend on Spark or the time of the run. Rows
+are cut and digested column by column: at ten million rows, a loop over them takes minutes.
 """
 
 import hashlib
-import heapq
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from audioloom_manifest.canonical import canonical_bytes
 from audioloom_manifest.envelope import FileEntry
-from audioloom_manifest.parquet import table_writer
+from audioloom_manifest.parquet import INVENTORY, table_writer
 from audioloom_storage import AlreadyExists, Location, make_folder, publish, read_bytes
+from numpy.typing import NDArray
 
 from audioloom_featurizer.containers.formats import read_in_sequence
 from audioloom_featurizer.errors import BadInventory
@@ -28,10 +28,6 @@ ID_DIGITS = 16
 MOST_BYTES = 1 << 30
 MOST_LARGEST = 3
 """Each costs a question to the NameNode, and a few large ones hold most of the bytes."""
-
-MOST_RECORDINGS = 1000
-FEWEST_RECORDINGS = 20
-AIMED_UNITS = 32
 
 _COLUMNS = {"unit": pa.string(), "first": pa.int64(), "recordings": pa.int64(), "bytes": pa.int64()}
 SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS.items()])
@@ -57,55 +53,89 @@ class Unit:
     largest: tuple[Location, ...] = field(default=(), compare=False)
 
     @classmethod
-    def of(cls, first: int, rows: Sequence[Mapping[str, Any]], source: Location) -> "Unit":
+    def of(cls, first: int, rows: pa.Table, source: Location) -> "Unit":
         """Make the unit of these rows; *first* is the number of the first."""
-        largest = heapq.nlargest(MOST_LARGEST, rows, key=itemgetter("size"))
-        size = sum(row["size"] for row in rows)
-        files = tuple(file_of(source, row["path"], row["member"]) for row in largest)
-        return cls(unit_id(rows), first, len(rows), size, files)
-
-
-def default_recordings(recordings: int) -> int:
-    """Default recordings per unit: a small set makes about 32 units, a large set units of 1000."""
-    return min(MOST_RECORDINGS, max(FEWEST_RECORDINGS, -(-recordings // AIMED_UNITS)))
+        sizes = rows["size"].to_numpy()
+        largest = rows.take(np.argsort(-sizes, kind="stable")[:MOST_LARGEST])
+        pairs = zip(largest["path"].to_pylist(), largest["member"].to_pylist(), strict=True)
+        files = tuple(file_of(source, path, member) for path, member in pairs)
+        return cls(unit_id(rows), first, len(rows), int(sizes.sum()), files)
 
 
 def partition(
-    rows: Iterable[Mapping[str, Any]],
+    batches: Iterable[pa.RecordBatch],
     source: Location,
     *,
     most_bytes: int,
     most_recordings: int,
 ) -> Iterator[Unit]:
-    """Cut rows into units within the limits; a unit holds at least one row, of whatever size.
+    """Cut the rows of an inventory into units within the limits; each has at least one row.
 
-    The members of a container that is read in sequence stay together, so it is read once.
+    The members of a container that is read in sequence stay together, so it is read once. Memory
+    holds a batch and a unit.
     """
-    first, size = 0, 0
-    held: list[Mapping[str, Any]] = []
-    for row in rows:
-        full = len(held) >= most_recordings or size + row["size"] > most_bytes
-        if held and full and not _read_together(held[-1], row, source):
-            yield Unit.of(first, held, source)
-            first, size, held = first + len(held), 0, []
-        held.append(row)
-        size += row["size"]
-    if held:
+    first, held = 0, INVENTORY.empty_table()
+    starts, file = np.empty(0, np.bool_), None
+    for batch in batches:
+        held = pa.concat_tables([held, pa.Table.from_batches([batch])])
+        more, file = _starts(batch, source, file)
+        starts, begin = np.concatenate([starts, more]), 0
+        for end in _ends(held["size"].to_numpy(), starts, most_bytes, most_recordings):
+            yield Unit.of(first, held.slice(begin, end - begin), source)
+            first, begin = first + end - begin, end
+        held, starts = held.slice(begin), starts[begin:]
+    if len(held):
         yield Unit.of(first, held, source)
 
 
-def _read_together(row: Mapping[str, Any], other: Mapping[str, Any], source: Location) -> bool:
-    if None in (row["member"], other["member"]):
-        return False
-    file, another = (file_of(source, each["path"], each["member"]) for each in (row, other))
-    return file == another and read_in_sequence(file.name, row["offset"])
+def _ends(
+    sizes: NDArray[np.int64], starts: NDArray[np.bool_], most_bytes: int, most_recordings: int
+) -> Iterator[int]:
+    """Yield where full units end; the rows behind the last end may be joined by others."""
+    total, places = np.cumsum(sizes), np.flatnonzero(starts)
+    begin = before = 0
+    while True:
+        full = int(np.searchsorted(total, before + most_bytes, "right"))
+        place = np.searchsorted(places, max(begin + 1, min(begin + most_recordings, full)))
+        if place == len(places):
+            return
+        begin = int(places[place])
+        before = int(total[begin - 1])
+        yield begin
 
 
-def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The id of the unit of these rows."""
+def _starts(
+    rows: pa.RecordBatch, source: Location, before: Location | None
+) -> tuple[NDArray[np.bool_], Location | None]:
+    """Mark the rows that a unit may begin with; return the container of the last row.
+
+    *before* is the container of the row before.
+    """
+    starts = np.ones(len(rows), np.bool_)
+    if rows.column("member").null_count == len(rows):
+        return starts, None
+    columns = (rows.column(name).to_pylist() for name in ("path", "member", "offset"))
+    for number, (path, member, offset) in enumerate(zip(*columns, strict=True)):
+        file = None if member is None else file_of(source, path, member)
+        if file is not None and file == before:
+            starts[number] = not read_in_sequence(file.name, offset)
+        before = file
+    return starts, before
+
+
+def unit_id(rows: pa.Table | pa.RecordBatch) -> str:
+    """The id of the unit of these rows of an inventory: a digest over one column after another."""
     digest = hashlib.sha256()
-    for row in rows:
-        digest.update(canonical_bytes(dict(row)) + b"\n")
+    for name in INVENTORY.names:
+        column = rows.column(name)
+        values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        digest.update(f"{name} {len(values)}".encode())
+        digest.update(values.is_valid().to_numpy(zero_copy_only=False))
+        if pa.types.is_string(values.type):
+            digest.update(pc.fill_null(pc.binary_length(values), 0).to_numpy())
+            digest.update("".join(values.drop_null().to_pylist()).encode())
+        else:
+            digest.update(pc.fill_null(values, 0).to_numpy())
     return digest.hexdigest()[:ID_DIGITS]
 
 

@@ -5,7 +5,13 @@ from typing import Any, cast, get_args
 
 from audioloom_audio import BadSettings, Engine, ExtractionSettings, RawFormat, check_engine
 from audioloom_manifest.identity import run_name
-from audioloom_manifest.kinds import Feature, FeaturesRecipe, Headerless, RecordingsManifest
+from audioloom_manifest.kinds import (
+    Feature,
+    FeaturesRecipe,
+    Headerless,
+    RecordingsManifest,
+    RecordingsStats,
+)
 from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
@@ -14,7 +20,7 @@ from audioloom_storage import Location
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.extraction.feature import chosen_feature, feature_from, parameters_of
-from audioloom_featurizer.extraction.partition import default_recordings
+from audioloom_featurizer.extraction.unit_bounds import default_bounds
 from audioloom_featurizer.settings import PlanSettings
 
 ALGORITHM = 4
@@ -23,8 +29,8 @@ ALGORITHM = 4
 _OWN = {"window_seconds", "hop_seconds", "windows", "channels", "normalise", "dtype", "engine"}
 
 
-def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
-    """The recipe of a run over that many recordings.
+def recipe_of(settings: PlanSettings, stats: RecordingsStats) -> FeaturesRecipe:
+    """The recipe of a run over recordings with these counts.
 
     The engine `auto` is resolved here, so that all machines of the run use the same engine.
 
@@ -46,6 +52,7 @@ def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
         "hop_seconds": made.hop_samples / made.sample_rate,
         "normalise": made.normalise,
     }
+    bounds = default_bounds(made, stats.recordings, stats.bytes)
     return FeaturesRecipe(
         algorithm=ALGORITHM,
         feature=Feature(
@@ -59,8 +66,8 @@ def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
         windows=made.windows,
         channels=made.channels,
         headerless=None if raw is None else Headerless(**asdict(raw)),
-        unit_bytes=int(settings.unit_bytes),
-        unit_recordings=settings.unit_recordings or default_recordings(recordings),
+        unit_bytes=int(settings.unit_bytes or bounds.bytes),
+        unit_recordings=settings.unit_recordings or bounds.recordings,
     )
 
 

@@ -42,12 +42,12 @@ class Candidate(NamedTuple):
     Attributes:
         row: its row of the inventory.
         path: its path.
-        file: the features file of its unit.
+        files: the features files of its unit.
     """
 
     row: int
     path: str
-    file: str
+    files: tuple[str, ...]
 
 
 def check_sample(
@@ -114,12 +114,11 @@ def compare_sample(
             if number in blamed or compared == SAMPLE:
                 continue
             feature, path = context.feature, candidate.path
-            ((_, windows),) = read_stored(
-                context.folder, candidate.file, feature, [path], first=True
-            )
-            if windows:
+            read = partial(read_stored, context.folder, feature=feature, paths=[path], first=True)
+            found = (windows for file in candidate.files for _, windows in read(file))
+            if windows := next(filter(None, found), None):
                 compared += 1
-                (row,) = read_rows(context.inventory, candidate.row, 1)
+                (row,) = read_rows(context.inventory, candidate.row, 1).to_pylist()
                 beats.start(number)
                 yield Stored(row, windows)
                 beats.finish()
@@ -134,12 +133,11 @@ def _candidates(
 ) -> list[Candidate]:
     starts = [unit.first for unit in units]
     files = [
-        next((file.path for file in receipt.files if file.role == FEATURES), None)
-        for receipt in receipts
+        tuple(file.path for file in receipt.files if file.role == FEATURES) for receipt in receipts
     ]
 
     paths = (batch.column("path").to_pylist() for batch in read_batches(inventory, ["path"]))
     rows = ((path, row) for row, path in enumerate(chain.from_iterable(paths)))
     chosen = smallest_digests(rows, CANDIDATES)
     placed = ((row, path, files[bisect_right(starts, row) - 1]) for path, row in chosen)
-    return [Candidate(row, path, file) for row, path, file in placed if file is not None]
+    return [Candidate(*each) for each in placed if each[-1]]

@@ -1,10 +1,11 @@
-"""Extract one unit to a features file and a ledger file, then write its receipt."""
+"""Extract one unit to features files and a ledger file, then write its receipt."""
 
 import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from io import BufferedRandom
 from itertools import islice
 from typing import Any
 
@@ -40,6 +41,9 @@ from audioloom_featurizer.scratch import publish_as, scratch_file
 
 FEATURES, LEDGER_ROLE = "features", "ledger"
 
+MOST_FILE_BYTES = 1 << 30
+"""A features file of this size is the last one that its unit adds a recording to."""
+
 
 @dataclass(frozen=True)
 class UnitContext:
@@ -74,14 +78,15 @@ def extract_unit(
         MissingLibrary: this machine cannot decode a format, or lacks the engine.
         StorageError: the output cannot be written.
     """
-    rows = read_rows(context.inventory, unit.first, unit.recordings)
-    if unit_id(rows) != unit.id:
+    listed = read_rows(context.inventory, unit.first, unit.recordings)
+    if unit_id(listed) != unit.id:
         raise BadInventory(
             where=context.inventory,
             expected=f"the rows of unit {unit.id} from row {unit.first} on",
             found="other rows",
             hint="The inventory was changed after its commit: scan again.",
         )
+    rows = listed.to_pylist()
     outcomes = _outcomes(context, rows, history or CrashHistory(), heartbeat or Heartbeat())
     with closing(outcomes):  # type: ignore[type-var]
         files, counts = _write(context, unit, outcomes)
@@ -130,7 +135,8 @@ def _write(
     windows: Counter[str | None] = Counter()  # by label
     flagged = 0
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def batches(file: BufferedRandom) -> Iterator[pa.RecordBatch]:
+        """The rows for one file, which is full after the recording that fills it."""
         nonlocal flagged
         for outcome in outcomes:
             if isinstance(outcome, Refused):
@@ -143,13 +149,18 @@ def _write(
             rows = ({**row, feature.name: value} for row, value in pairs)
             while some := list(islice(rows, most)):
                 yield pa.RecordBatch.from_pylist(some, schema=schema)
+            if file.tell() >= MOST_FILE_BYTES:
+                return
 
-    files = []
-    with scratch_file() as file:
-        with features_writer(file, feature) as writer:
-            for group in in_groups(batches(), most):
-                writer.write_table(group)
-        if records := windows.total():
+    files: list[FileEntry] = []
+    while True:
+        before = windows.total()
+        with scratch_file() as file:
+            with features_writer(file, feature) as writer:
+                for group in in_groups(batches(file), most):
+                    writer.write_table(group)
+            if not (records := windows.total() - before):
+                break
             start = f"features/features-{unit.id}"
             files.append(publish_as(file, context.folder, start, role=FEATURES, records=records))
     if ledger:

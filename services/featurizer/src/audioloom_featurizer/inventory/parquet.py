@@ -218,9 +218,9 @@ def read_recordings(location: Location, paths: Iterable[str]) -> Iterator[pa.Rec
         yield batch.filter(pc.is_in(batch.column("path"), value_set=wanted))
 
 
-def read_rows(location: Location, first: int, rows: int) -> list[Row]:
+def read_rows(location: Location, first: int, rows: int) -> pa.Table:
     """Read rows *first* … *first + rows* - 1, and no row group without one of them."""
-    found: list[Row] = []
+    found = [INVENTORY.empty_table()]
     with open_parquet(location, INVENTORY) as file:
         begin = 0
         for group in range(file.num_row_groups):
@@ -228,6 +228,6 @@ def read_rows(location: Location, first: int, rows: int) -> list[Row]:
             low, high = max(first, begin), min(first + rows, begin + size)
             if low < high:
                 table = file.read_row_group(group, columns=INVENTORY.names, use_threads=False)
-                found += table.slice(low - begin, high - low).to_pylist()
+                found.append(table.slice(low - begin, high - low))
             begin += size
-    return found
+    return pa.concat_tables(found)

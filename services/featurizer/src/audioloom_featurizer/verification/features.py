@@ -112,7 +112,7 @@ class _Check:
         rows_of_unit = read_rows(self.inventory, unit.first, unit.recordings)
         if unit_id(rows_of_unit) != unit.id:
             self.problem(named, f"the inventory has other rows at {unit.first}")
-        listed = {row["path"] for row in rows_of_unit}
+        listed = set(rows_of_unit.column("path").to_pylist())
         for word, those in (
             ("neither in the features nor in the ledger", listed - both.keys()),
             ("not in the inventory", both.keys() - listed),
