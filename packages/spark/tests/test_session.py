@@ -16,8 +16,9 @@ import pytest
 from audioloom_spark.session import spark_session
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
-from audioloom_stage.errors import TryAgain
+from audioloom_stage.errors import BadConfiguration, TryAgain
 from pyspark.sql import SparkSession
+from structlog.testing import capture_logs
 
 # Older pyspark leaves the socket of a job's result to the garbage collector, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
@@ -54,6 +55,37 @@ def test_error_of_a_unit_arrives_as_itself(session: SparkSession) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         list(run_units(session, [1, 2, 3], fail))
     assert "a.wav" == caught.value.filename
+
+
+def test_a_unit_that_fails_does_not_end_the_others(session: SparkSession) -> None:
+    """Their answers come first; the error then names the one that was first to fail."""
+
+    def fail(unit: int) -> int:
+        if unit in {3, 7}:
+            raise ValueError(unit)
+        return unit
+
+    answers: list[int] = []
+    with capture_logs() as logs, pytest.raises(ValueError, match=r"[37]"):
+        answers.extend(run_units(session, list(range(12)), fail))
+    assert sorted({*range(12)} - {3, 7}) == sorted(answers)
+    assert ["a unit failed; the others go on"] * 2 == [each["event"] for each in logs]
+
+
+@pytest.mark.parametrize("error", [BadConfiguration("no librosa"), OSError("no room")])
+def test_what_fails_every_unit_ends_soon(
+    session: SparkSession, tmp_path: Path, error: Exception
+) -> None:
+    """A library that is missing at once, a full disk after some units."""
+
+    def fail(unit: int) -> int:
+        (tmp_path / str(unit)).touch()
+        time.sleep(0.05)
+        raise error
+
+    with pytest.raises(type(error)):
+        list(run_units(session, list(range(200)), fail))
+    assert len(list(tmp_path.iterdir())) < 200
 
 
 def test_a_killed_worker_is_worth_another_try(session: SparkSession) -> None:

@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from audioloom_stage.errors import StageError, TryAgain
+import structlog
+from audioloom_stage.errors import BadConfiguration, StageError, TryAgain
 
 from audioloom_spark.applications import diagnostics
 from audioloom_spark.diagnostics import missing_module, reason
@@ -23,8 +24,15 @@ from audioloom_spark.locality import Locality, placed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+MOST_FAILED = 10
+"""Failed units after which the others have little hope."""
+
+_SHOWN = 300  # letters of an error
+
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
+
+log = structlog.get_logger()
 
 
 class UnitFailedError(Exception):
@@ -58,6 +66,8 @@ def run_units(
     Spark's own iterators either wait for all tasks or run one at a time. Answers travel in an
     accumulator instead: Spark adds the updates of each task to it exactly once, when the task ends.
 
+    A unit that fails does not end the others, whose work would be lost: its error comes at the end.
+
     Args:
         session: from `spark_session`.
         units: what the tasks work on; pickled.
@@ -66,9 +76,10 @@ def run_units(
         locality: counts the units that ran on a preferred host.
 
     Raises:
-        Exception: the error of the first failing unit, once Spark has spent its retries; the other
-            tasks are cancelled. Closing the iterator early cancels them too.
-        BadConfiguration: the workers cannot import what a unit needs to begin.
+        Exception: the error of the first failing unit, once Spark has spent its retries and the
+            other tasks have ended, or `MOST_FAILED` failed too: then the others are cancelled.
+            Closing the iterator early cancels them, too.
+        BadConfiguration: no unit can succeed, such as without a library; the others are cancelled.
         TryAgain: Spark itself ended the work, as when a worker was killed.
     """
     if not units:
@@ -114,15 +125,24 @@ def run_units(
 def _answers(
     inbox: _Inbox, preferred: Sequence[tuple[str, ...]], locality: Locality
 ) -> Iterator[Any]:
+    errors: list[Exception] = []
     while (answer := inbox.get()) is not None:
         if isinstance(answer, StageError):
             raise answer
         if preferred[answer.number]:
             locality.units += 1
             locality.local += answer.host in preferred[answer.number]
-        if answer.error is not None:
+        if answer.error is None:
+            yield answer.value
+            continue
+        if isinstance(answer.error, BadConfiguration):
             raise answer.error
-        yield answer.value
+        errors.append(answer.error)
+        if len(errors) == MOST_FAILED:
+            break
+        log.warning("a unit failed; the others go on", error=str(answer.error)[:_SHOWN])
+    if errors:
+        raise errors[0]
 
 
 def _answers_parameter() -> Any:

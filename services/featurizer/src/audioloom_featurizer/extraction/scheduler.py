@@ -33,6 +33,7 @@ def finish_units(
     names = {unit: receipt_name(unit, context.basis) for unit in units}
     receipts = dict(read_receipts(context.folder, names.values()))
     todo = [unit for unit in units if names[unit] not in receipts]
+    todo.sort(key=lambda unit: -unit.bytes)  # the longest last would leave other slots idle
     recordings = sum(unit.recordings for unit in units)
     if receipts:
         log.info("resuming", units_finished=len(receipts), units_to_do=len(todo))
