@@ -4,7 +4,7 @@ A split table that cannot be read is `audioloom_manifest.tables.BadTable` (exit 
 """
 
 from audioloom_manifest.errors import RecordError
-from audioloom_stage.errors import BadData, Usage
+from audioloom_stage.errors import BadData, TryAgain, Usage
 
 
 class DamagedRecord(BadData, RecordError):
@@ -17,6 +17,10 @@ class BadFeatures(BadData):
 
 class DamagedShards(BadData):
     """The shards differ from their manifest."""
+
+
+class DiskFull(TryAgain):
+    """The local disk had no room for the records of a unit."""
 
 
 class InvalidOption(Usage):

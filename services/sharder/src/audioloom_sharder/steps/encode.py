@@ -1,8 +1,8 @@
 """Encode the payload: every features file becomes one segment file.
 
 A segment file consists of runs of bounded size. A run holds finished records of one features file,
-sorted by shard and position, so a shard needs one ranged read of each run. Entries and a table of
-the shards' first entries follow the records::
+sorted by shard and position, so consecutive shards need one ranged read of each run. Entries and a
+table of the shards' first entries follow the records::
 
     run:   records …   entries (`ENTRY`, one a record)   starts (one a shard, and the end)
 
@@ -11,14 +11,14 @@ One file for each pair of features file and shard would mean millions of small f
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, pairwise
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from audioloom_manifest.receipts import Receipt
 from audioloom_manifest.records.example import around
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into
-from audioloom_storage import Location, open_read
+from audioloom_storage import Location
 from numpy.typing import NDArray
 
 from audioloom_sharder.inputs.reader import read_windows, values_of
@@ -40,7 +40,7 @@ its values begin within it; its label's number."""
 
 _START = np.dtype("<u4")
 #: Payload held in memory before it is written in order.
-RUN_BYTES = 64 << 20
+RUN_BYTES = 256 << 20
 
 
 class Run(NamedTuple):
@@ -80,14 +80,12 @@ def make_segment(
 
 
 def read_entries(
-    folder: Location, run: Run, shards: range
+    stream: BinaryIO, where: Location, run: Run, shards: range
 ) -> tuple[NDArray[np.int64], NDArray[np.void]]:
     """Read the shard and the entry of each record of consecutive *shards* in a run."""
-    where = folder / run.path
-    with open_read(where) as stream:
-        starts = read_items(stream, where, run.starts, _START, shards.start, shards.stop + 1)
-        places = int(starts[0]), int(starts[-1])
-        entries = read_items(stream, where, run.entries, ENTRY, *places)
+    starts = read_items(stream, where, run.starts, _START, shards.start, shards.stop + 1)
+    places = int(starts[0]), int(starts[-1])
+    entries = read_items(stream, where, run.entries, ENTRY, *places)
     counts = starts[1:] - starts[:-1]
     return np.repeat(np.arange(shards.start, shards.stop), counts), entries
 

@@ -1,7 +1,8 @@
-"""Merge the segments into finished shards, by ranged reads in the order of positions."""
+"""Merge the segments into finished shards: some shards at once, by one read of each run."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -27,6 +28,7 @@ from audioloom_sharder.statistics.coefficients import (
 )
 from audioloom_sharder.steps.encode import Run, read_entries
 from audioloom_sharder.steps.job import DAMAGED_HINT, SHARDS, Job, unit_name, write_named
+from audioloom_sharder.steps.payload import Payload
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
 MOST_COUNTED_LABELS = 256
@@ -34,7 +36,8 @@ MOST_COUNTED_LABELS = 256
 
 _Records: TypeAlias = list[memoryview]
 
-#: Payload held in memory. A larger shard is read twice: for its name, and for the write.
+#: Payload held in memory; a local file collects that of a larger unit. A larger shard is encoded
+#: twice: for its name, and for the write.
 WINDOW_BYTES = 256 << 20
 
 
@@ -46,8 +49,9 @@ class ShardUnit(NamedTuple):
     shards: range
 
 
-_ROW = np.dtype([(name, "<i8") for name in ("run", "offset", "length", "values", "label")])
-"""A record of a shard, with its place in the segments; the rows of a shard are in order."""
+_ROW = np.dtype([(name, "<i8") for name in ("run", "offset", "place", "length", "values", "label")])
+"""A record of a shard, with its offset in a run and its place in the payload; the rows of a shard
+are in order."""
 
 _Rows: TypeAlias = NDArray[np.void]
 
@@ -63,11 +67,13 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     split = layout.splits[unit.split]
     files: list[FileEntry] = []
     coefficients: list[CoefficientSums] = []
-    rows, bounds = _gather(job.work, runs, split, unit.shards)
-    with buffer(
-        max(min(int(rows["length"].sum()), WINDOW_BYTES), int(rows["length"].max()))
-    ) as room:
-        read = _reader(job.work, runs, rows, room)
+    expected = split.bytes * len(unit.shards) // split.shards
+    with (
+        buffer(min(WINDOW_BYTES, expected + expected // 4)) as room,
+        closing(Payload(room)) as payload,
+    ):
+        rows, bounds = _gather(job.work, runs, split, unit.shards, payload)
+        read = _reader(job.work, runs, rows, payload)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
             labels = _label_counts(rows[part], layout.labels)
             windows = partial(read, part)
@@ -80,17 +86,31 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
 
 
 def _gather(
-    work: Location, runs: Sequence[Run], split: SplitLayout, shards: range
+    work: Location, runs: Sequence[Run], split: SplitLayout, shards: range, payload: Payload
 ) -> tuple[_Rows, list[int]]:
-    """Gather the rows of consecutive shards in order, and the start of each shard."""
+    """Gather the records of consecutive shards; return their rows in order and each shard's start.
+
+    The records of a run that belong to these shards lie there side by side.
+    """
     globally = range(split.first + shards.start, split.first + shards.stop)
-    found = [read_entries(work, run, globally) for run in runs]
+    found, places = [], []
+    for run in runs:
+        where = work / run.path
+        with open_read(where) as stream:
+            numbers, entries = read_entries(stream, where, run, globally)
+            lengths = entries["length"].astype(np.int64)
+            starts = np.cumsum(lengths) - lengths
+            if len(entries):
+                begin = int(entries["offset"][0])
+                starts += payload.add(stream, where, begin, int(lengths.sum()))
+        found.append((numbers, entries))
+        places.append(starts)
     shard = np.concatenate([numbers for numbers, _ in found])
     entry = np.concatenate([entries for _, entries in found])
-    run = np.repeat(np.arange(len(runs)), [len(numbers) for numbers, _ in found])
     order = np.lexsort((entry["position"], shard))
     rows = np.empty(len(order), _ROW)
-    rows["run"] = run[order]
+    rows["run"] = np.repeat(np.arange(len(runs)), [len(each) for each in places])[order]
+    rows["place"] = np.concatenate(places)[order]
     for name in ("offset", "length", "values", "label"):
         rows[name] = entry[name][order]
     position = entry["position"][order]
@@ -196,48 +216,32 @@ def _windows(rows: _Rows) -> Iterator[_Rows]:
 
 
 def _reader(
-    work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]
+    work: Location, runs: Sequence[Run], rows: _Rows, payload: Payload
 ) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
-    """Return a function that reads rows in slices, or reads all at once if memory allows.
-
-    Each slice reuses the memory of the previous slice.
-    """
-    if int(rows["length"].sum()) <= len(room):
-        all_records = _fetch(work, runs, rows, room)
+    """Return a function that loads rows in slices; each reuses the memory of the previous slice."""
+    if payload.is_in_memory:
+        all_records = _records(work, runs, rows, payload)
         return lambda part: iter([(rows[part], all_records[part])])
     return lambda part: (
-        (window, _fetch(work, runs, window, room)) for window in _windows(rows[part])
+        (window, _records(work, runs, window, payload)) for window in _windows(rows[part])
     )
 
 
-def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]) -> _Records:
-    """Fetch *rows* and check their checksums: one ranged read of each run with records of them."""
-    records = [room[:0].data] * len(rows["run"])
-    order = np.argsort(rows["run"], kind="stable")
-    bounds = np.flatnonzero(np.diff(rows["run"][order], prepend=-1, append=-1)).tolist()
-    filled = 0
-    for begin, end in pairwise(bounds):
-        mine = order[begin:end]
-        first, last = mine[0], mine[-1]
-        start = int(rows["offset"][first])
-        size = int(rows["offset"][last] + rows["length"][last]) - start
-        where = work / runs[int(rows["run"][first])].path
-        data = room[filled : filled + size]
-        filled += size
-        with open_read(where) as stream:
-            stream.seek(start)
-            data = data[: stream.readinto(data.data)]  # type: ignore[attr-defined] # it is buffered
-        for at, offset, length in zip(
-            mine.tolist(), rows["offset"][mine].tolist(), rows["length"][mine].tolist(), strict=True
-        ):
-            record = data[offset - start : offset - start + length]
-            try:
-                check(record)
-            except RecordError as error:
-                raise DamagedRecord(
-                    str(error),
-                    where=f"{where} at byte {offset}",
-                    hint=DAMAGED_HINT,
-                ) from error
-            records[at] = record.data
+def _records(work: Location, runs: Sequence[Run], rows: _Rows, payload: Payload) -> _Records:
+    """Load *rows* and check their checksums."""
+    room, places = payload.load(rows["place"], rows["length"])
+    records = []
+    ends = (places + rows["length"]).tolist()
+    for number, (begin, end) in enumerate(zip(places.tolist(), ends, strict=True)):
+        record = room[begin:end]
+        try:
+            check(record)
+        except RecordError as error:
+            run, offset = (int(rows[name][number]) for name in ("run", "offset"))
+            raise DamagedRecord(
+                str(error),
+                where=f"{work / runs[run].path} at byte {offset}",
+                hint=DAMAGED_HINT,
+            ) from error
+        records.append(record.data)
     return records
