@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from audioloom_sharder.sharding.layout import SplitLayout
 from sharder_features import (
     REAL,
     Window,
@@ -13,6 +15,32 @@ from sharder_features import (
     windows,
 )
 from sharder_runs import committed
+
+
+@pytest.mark.parametrize(
+    ("shards", "megabytes", "units", "most"),
+    [
+        (24, 1, 3, 8),  # several small shards a task
+        (24, 128, 24, 1),
+        (3_725, 128, 932, 4),  # 500 GB of features
+        (234_000, 128, 2_438, 96),  # 31 TB
+        (100_000, 4_000, 33_334, 3),  # what a local disk holds
+    ],
+)
+def test_units_of_many_shards_grow(shards: int, megabytes: int, units: int, most: int) -> None:
+    """Every unit opens every segment, so a large set has few units, each with many shards."""
+    split = SplitLayout(
+        name="train",
+        lanes=24,
+        shards=shards,
+        first=0,
+        records=shards,
+        bytes=shards * megabytes << 20,
+    )
+    found = list(split.units())
+    assert list(range(shards)) == [shard for unit in found for shard in unit]
+    assert units == len(found)
+    assert most == max(map(len, found))
 
 
 def test_one_record_is_a_run(sharder: Callable, tmp_path: Path) -> None:

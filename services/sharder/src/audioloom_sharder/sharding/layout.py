@@ -12,11 +12,11 @@ from audioloom_sharder.windows.metadata_scan import SplitCount, Summary
 
 MOST_LABELS = 100_000
 #: One task writes several small shards, because a single one is not worth a task.
-_UNIT_BYTES = 64 << 20
-_UNIT_SHARDS = 8
+UNIT_BYTES = 64 << 20
+UNIT_SHARDS = 8
 #: Each task opens every segment: of many shards it writes more, through the local disk.
-_UNITS = 1000
-_MOST_UNIT_BYTES = 12 << 30
+UNITS = 1000
+MOST_UNIT_BYTES = 12 << 30
 
 
 @dataclass(kw_only=True)
@@ -35,8 +35,8 @@ class SplitLayout(SplitCount):
     def units(self) -> Iterator[range]:
         """Yield ranges of shards, one range for each task."""
         size = max(1, self.bytes // self.shards)
-        small = min(_UNIT_SHARDS, _UNIT_BYTES // size)
-        step = max(1, small, min(-(-self.shards // _UNITS), _MOST_UNIT_BYTES // size))
+        small = min(UNIT_SHARDS, UNIT_BYTES // size)
+        step = max(1, small, min(-(-self.shards // UNITS), MOST_UNIT_BYTES // size))
         for start in range(0, self.shards, step):
             yield range(start, min(start + step, self.shards))
 
