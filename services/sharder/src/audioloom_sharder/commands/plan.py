@@ -22,7 +22,7 @@ from audioloom_sharder.sharding.layout import Layout, SplitLayout, make_layout
 from audioloom_sharder.sharding.ranking import DistinctCounts, count_distinct
 from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
 from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
-from audioloom_sharder.steps.groups import merge_whole
+from audioloom_sharder.steps.groups import TornGroupError, merge_whole, raise_torn
 from audioloom_sharder.steps.resample import resampled
 from audioloom_sharder.windows.metadata_scan import COUNTED, Sections, Summary, scan, sum_summaries
 
@@ -129,7 +129,10 @@ def _scan_inputs(
     layout = make_layout(summary, rules, inputs.where)
     sections = {name: [found[name] for found, _ in parts] for name in COUNTED}
     if rules.needs_lookup:
-        merge_whole(sections["groups"], units, rules)
+        try:
+            merge_whole(sections["groups"])
+        except TornGroupError as error:
+            raise_torn(error, units, rules)
     counted = count_distinct(**sections, splits=len(rules.splits))
     return rules, layout, counted, list(warnings_of(layout, rules, counted, summary))
 

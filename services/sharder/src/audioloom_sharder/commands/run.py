@@ -42,11 +42,17 @@ from audioloom_sharder.steps.decide_splits import (
     source_units,
     with_splits,
 )
-from audioloom_sharder.steps.encode import make_segment, runs_of
-from audioloom_sharder.steps.groups import publish_groups
-from audioloom_sharder.steps.job import Job, Step, remove_intermediate, unit_name
+from audioloom_sharder.steps.encode import make_segment, segment_units, table_of_runs
+from audioloom_sharder.steps.groups import TornGroupError, publish_groups, raise_torn
+from audioloom_sharder.steps.job import Job, Step, remove_intermediate, stored, unit_name
 from audioloom_sharder.steps.merge import make_shards, shard_units
-from audioloom_sharder.steps.rank import rank_range, scan_source
+from audioloom_sharder.steps.rank import (
+    DuplicateWindowError,
+    raise_duplicate,
+    rank_range,
+    scan_source,
+    table_of_scans,
+)
 from audioloom_sharder.steps.resample import resampled
 from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
@@ -106,12 +112,12 @@ def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> 
     summary = sum_summaries(summaries, job.rules.splits)
     layout = make_layout(summary, job.rules, job.where)
     # Rank every window within its split, one unit per range of hashes.
-    rank = partial(rank_range, job, units, scanned)
-    ranked = _do(job, steps.RANKS, range(job.ranges), rank, run_units)
+    ranked = _rank(job, units, scanned, run_units)
     counted = sum_counts([DistinctCounts(**one.counts["counted"]) for one in ranked])
     for warning in warnings_of(layout, job.rules, counted, summary):
         log.warning(warning)
-    publish = partial(publish_groups, job, units, scanned, sum(counted.groups))
+    merged = [stored(job, one) for one in ranked]
+    publish = partial(publish_groups, job, merged, sum(counted.groups))
     groups = _do(job, steps.GROUPS, range(1), publish, run_units)
     receipts = _write_shards(job, layout, units, scanned, ranked, run_units)
     files = [entry for receipt in (*groups, *receipts) for entry in receipt.files]
@@ -147,6 +153,22 @@ def _decide_copies(job: Job, units: Sequence[SourceUnit], run_units: RunUnits) -
     return replace(job, rules=replace(job.rules, resampling=decided))
 
 
+def _rank(
+    job: Job, units: Sequence[SourceUnit], scanned: Sequence[Receipt], run_units: RunUnits
+) -> list[Receipt]:
+    ranges = range(job.ranges)
+    done = _receipts(job, steps.RANKS, len(ranges))
+    task = partial(rank_range, job)
+    if len(done) < len(ranges):
+        task = partial(rank_range, job, table_of_scans(job, scanned))
+    try:
+        return _do(job, steps.RANKS, ranges, task, run_units, done=done)
+    except DuplicateWindowError as error:
+        raise_duplicate(error, units, job.rules)
+    except TornGroupError as error:
+        raise_torn(error, units, job.rules)
+
+
 def _write_shards(
     job: Job,
     layout: Layout,
@@ -158,12 +180,12 @@ def _write_shards(
     """Encode each features file into a segment, then merge segments into shards."""
     shards = shard_units(layout)
     done = _receipts(job, steps.SHARDS, len(shards))
-    runs = []
+    task = partial(make_shards, job, layout)
     if len(done) < len(shards):
-        encode = partial(make_segment, job, layout, scanned, ranked)
-        segments = _do(job, steps.SEGMENTS, units, encode, run_units)
-        runs = [run for receipt in segments for run in runs_of(receipt)]
-    task = partial(make_shards, job, layout, runs)
+        sources = segment_units(job, units, scanned, ranked)
+        encode = partial(make_segment, job, layout)
+        segments = _do(job, steps.SEGMENTS, sources, encode, run_units)
+        task = partial(make_shards, job, layout, table_of_runs(job, segments))
     return _do(job, steps.SHARDS, shards, task, run_units, done=done)
 
 

@@ -28,7 +28,16 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.assignment import place
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.steps.job import SEGMENTS, Job, publish_unit, read_items
+from audioloom_sharder.steps.job import (
+    SEGMENTS,
+    Job,
+    StoredArray,
+    publish_table,
+    publish_unit,
+    read_items,
+    read_table,
+    stored,
+)
 from audioloom_sharder.steps.rank import ranks_of
 from audioloom_sharder.windows.record import record_of
 
@@ -39,6 +48,7 @@ ENTRY = np.dtype(
 its values begin within it; its label's number."""
 
 _START = np.dtype("<u4")
+_RUNS = np.dtype([("path", "S64"), ("entries", "<i8"), ("starts", "<i8")])
 #: Payload held in memory before it is written in order.
 RUN_BYTES = 256 << 20
 
@@ -59,24 +69,56 @@ class _Packed(NamedTuple):
     entries: NDArray[np.void]
 
 
-def runs_of(receipt: Receipt) -> list[Run]:
-    """Read the runs of a segment from the receipt of `make_segment`."""
-    return [Run(receipt.files[0].path, *places) for places in receipt.counts["runs"]]
+class SegmentUnit(NamedTuple):
+    """A features file with the places of its records and of their ranks, range by range."""
+
+    source: SourceUnit
+    records: StoredArray
+    ranks: tuple[StoredArray, ...]
+
+    @property
+    def location(self) -> Location:
+        """The location of the features file."""
+        return self.source.location
 
 
-def make_segment(
-    job: Job,
-    layout: Layout,
-    scanned: Sequence[Receipt],
-    ranked: Sequence[Receipt],
-    unit: SourceUnit,
-) -> Receipt:
+def segment_units(
+    job: Job, units: Sequence[SourceUnit], scanned: Sequence[Receipt], ranked: Sequence[Receipt]
+) -> list[SegmentUnit]:
+    """Return one unit for each features file."""
+    return [
+        SegmentUnit(
+            unit,
+            stored(job, scan, 1),
+            tuple(stored(job, one, 1 + unit.number) for one in ranked),
+        )
+        for unit, scan in zip(units, scanned, strict=True)
+    ]
+
+
+def table_of_runs(job: Job, segments: Sequence[Receipt]) -> StoredArray:
+    """Tell all tasks where the runs of all segments lie."""
+    rows = [
+        (receipt.files[0].path.encode(), *places)
+        for receipt in segments
+        for places in receipt.counts["runs"]
+    ]
+    return publish_table(job, 1, np.array(rows, _RUNS))
+
+
+def runs_in(table: StoredArray) -> list[Run]:
+    """Read the table of runs."""
+    rows = read_table(table, _RUNS).tolist()
+    return [Run(path.decode(), entries, starts) for path, entries, starts in rows]
+
+
+def make_segment(job: Job, layout: Layout, unit: SegmentUnit) -> Receipt:
     """Encode a features file: a unit of the third step."""
     runs: list[tuple[int, int]] = []
-    places = ranks_of(job, scanned[unit.number], ranked, unit.number)
+    places, source = ranks_of(unit.records, unit.ranks), unit.source
     with buffer(RUN_BYTES) as room:
-        chunks = _chunks(_pack(job.rules, layout, unit, places, room), layout.shards, runs)
-        return publish_unit(job, SEGMENTS, unit.number, chunks, {"runs": runs})
+        chunks = _chunks(_pack(job.rules, layout, source, places, room), layout.shards, runs)
+        return publish_unit(job, SEGMENTS, source.number, chunks, {"runs": runs})
 
 
 def read_entries(

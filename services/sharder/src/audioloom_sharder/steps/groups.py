@@ -12,27 +12,40 @@ from numpy.typing import NDArray
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.formats.names import groups_path
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.splits.groups_file import header, merge_groups
+from audioloom_sharder.splits.groups_file import GROUP, header, merge_groups
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE
 from audioloom_sharder.steps.decide_splits import SourceUnit, windows_of_unit
-from audioloom_sharder.steps.job import GROUPS, Job, unit_name, write_named
-from audioloom_sharder.steps.rank import read_range
+from audioloom_sharder.steps.job import GROUPS, Job, StoredArray, unit_name, write_named
 
 
-def publish_groups(
-    job: Job, units: Sequence[SourceUnit], scanned: Sequence[Receipt], groups: int, number: int
-) -> Receipt:
+class TornGroupError(Exception):
+    """A group lies in two splits; the driver knows its name (`raise_torn`).
+
+    Args:
+        torn: the hash of the first such group.
+        count: how many there are.
+        holding: the numbers of the features files that hold it.
+    """
+
+    def __init__(self, torn: int, count: int, holding: Sequence[int]) -> None:
+        super().__init__(torn, count, holding)
+        self.torn, self.count, self.holding = torn, count, holding
+
+
+def publish_groups(job: Job, merged: Sequence[StoredArray], groups: int, number: int) -> Receipt:
     """Write the splits file of this many groups: a unit that holds one range of hashes at a time.
 
-    Raises:
-        BadFeatures: a group lies in two splits.
+    Args:
+        job: of the run.
+        merged: the groups of each range.
+        groups: their number.
+        number: of the unit.
     """
 
     def chunks() -> Iterator[bytes]:
         yield header(groups)
-        for each in range(job.ranges):
-            parts = read_range(job, scanned, "groups", each)
-            yield merge_whole(parts, units, job.rules).tobytes()
+        for each in merged:
+            yield each.read(GROUP).tobytes()
 
     sha256 = hashlib.sha256()
     size = 0
@@ -48,39 +61,32 @@ def publish_groups(
     return publish_receipt(job.folder, Receipt(unit=unit, attempt=job.attempt, files=(entry,)))
 
 
-def merge_whole(
-    parts: Sequence[NDArray[np.void]], units: Sequence[SourceUnit], rules: Rules
-) -> NDArray[np.void]:
+def merge_whole(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
     """Merge the groups (`GROUP`) of each unit, and refuse a group in two splits.
 
     Raises:
-        BadFeatures: names the first torn group and a recording in each split.
+        TornGroupError: a group lies in two splits.
     """
     groups = merge_groups(parts)
     twice = groups["group"][1:][groups["group"][1:] == groups["group"][:-1]]
     if len(twice):
-        holding = [
-            unit
-            for unit, part in zip(units, parts, strict=True)
-            if (part["group"] == twice[0]).any()
-        ]
-        _raise_torn(twice[0], len(np.unique(twice)), holding, rules)
+        holding = [at for at, part in enumerate(parts) if (part["group"] == twice[0]).any()]
+        raise TornGroupError(int(twice[0]), len(np.unique(twice)), holding)
     return groups
 
 
-def _raise_torn(
-    torn: np.uint64, count: int, holding: Sequence[SourceUnit], rules: Rules
-) -> NoReturn:
-    """Raise BadFeatures; read the files again for the group and a recording in each split."""
+def raise_torn(error: TornGroupError, units: Sequence[SourceUnit], rules: Rules) -> NoReturn:
+    """Read the files again for the group and a recording in each split, and raise BadFeatures."""
+    holding = [units[number] for number in error.holding]
     name = ""
     examples: dict[str, str] = {}
     for unit in holding:
         windows = windows_of_unit(rules, unit)
-        for at in np.flatnonzero(windows.group_hash == torn).tolist():
+        for at in np.flatnonzero(windows.group_hash == np.uint64(error.torn)).tolist():
             name, path = windows.groups[at], windows.rows[at].path
             split = rules.splits[windows.split[at]]
             examples[split] = min(path, examples.get(split, path))
-    more = f" (and {count - 1:,} other groups)" if count > 1 else ""
+    more = f" (and {error.count - 1:,} other groups)" if error.count > 1 else ""
     raise BadFeatures(
         expected="every group in one split",
         found=f"{name!r:.100} in "
@@ -89,4 +95,4 @@ def _raise_torn(
         where=", ".join(sorted({str(unit.source.folder) for unit in holding})),
         hint="A model would be tested on what it was trained on: correct the pattern or the table,"
         " or the groups.",
-    )
+    ) from error

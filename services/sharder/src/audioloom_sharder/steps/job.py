@@ -7,7 +7,7 @@ The folder of an unfinished run::
     splits/              the split of each group
     work/                removed once the manifest is committed
       receipts/          one for each finished unit of the other steps
-      members-… splits-… scans-… ranks-… segments-…
+      members-… splits-… scans-… ranks-… segments-… tables-…
 
 A file in ``work/`` is named by its unit and a random token, so two attempts at a unit never meet.
 The first receipt says which file counts.
@@ -19,7 +19,8 @@ import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from functools import lru_cache
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 from audioloom_manifest.canonical import digest
@@ -66,10 +67,12 @@ RANKS = Step("ranks", "ranking", "ranges")
 GROUPS = Step("groups", "listing groups", "units", kept=True)
 SEGMENTS = Step("segments", "encoding", "files")
 SHARDS = Step("shards", "writing shards", "units", kept=True)
+TABLES = Step("tables", "", "")
 
+_IN_WORK = (MEMBERS, SPLITS, RESAMPLING, SCANS, RANKS, SEGMENTS, TABLES)
 _INTERMEDIATE = re.compile(
     rf"{WORK}/(receipts/)?"
-    rf"({'|'.join(step.name for step in (MEMBERS, SPLITS, RESAMPLING, SCANS, RANKS, SEGMENTS))})"
+    rf"({'|'.join(step.name for step in _IN_WORK)})"
     r"-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)"
 )
 
@@ -190,6 +193,20 @@ def stored(job: Job, receipt: Receipt, number: int = 0) -> StoredArray:
     """Return array *number* of a unit that `publish_arrays` published."""
     offset, end = receipt.counts["offsets"][number : number + 2]
     return StoredArray(job.work / receipt.files[0].path, offset, end - offset)
+
+
+def publish_table(job: Job, number: int, rows: NDArray[np.void]) -> StoredArray:
+    """Write a table that many tasks read; it takes the place of a large argument of all of them."""
+    path = f"{unit_name(job, TABLES, number)}-{secrets.token_hex(4)}.bin"
+    with create(job.work / path) as stream:
+        stream.write(rows.tobytes())
+    return StoredArray(job.work / path, 0, rows.nbytes)
+
+
+@lru_cache(maxsize=2)
+def read_table(table: StoredArray, dtype: np.dtype[np.void]) -> NDArray[np.void]:
+    """Read a table, once in each process."""
+    return cast("NDArray[np.void]", table.read(dtype))
 
 
 def is_intermediate(path: str) -> bool:

@@ -26,8 +26,15 @@ from audioloom_sharder.statistics.coefficients import (
     CoefficientSums,
     coefficient_sums,
 )
-from audioloom_sharder.steps.encode import Run, read_entries
-from audioloom_sharder.steps.job import DAMAGED_HINT, SHARDS, Job, unit_name, write_named
+from audioloom_sharder.steps.encode import Run, read_entries, runs_in
+from audioloom_sharder.steps.job import (
+    DAMAGED_HINT,
+    SHARDS,
+    Job,
+    StoredArray,
+    unit_name,
+    write_named,
+)
 from audioloom_sharder.steps.payload import Payload
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
@@ -62,9 +69,9 @@ def shard_units(layout: Layout) -> list[ShardUnit]:
     return [ShardUnit(at, *pair) for at, pair in enumerate(pairs)]
 
 
-def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) -> Receipt:
+def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -> Receipt:
     """Write some shards with their indexes: a unit of the last step."""
-    split = layout.splits[unit.split]
+    split, runs = layout.splits[unit.split], runs_in(table)
     files: list[FileEntry] = []
     coefficients: list[CoefficientSums] = []
     expected = split.bytes * len(unit.shards) // split.shards

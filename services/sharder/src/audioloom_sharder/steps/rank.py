@@ -1,4 +1,8 @@
-"""Scan every features file, then rank every range of hashes; no payload moves yet."""
+"""Scan every features file, then rank every range of hashes; no payload moves yet.
+
+A scan file begins with a header: where each range begins in each section, and the windows of each
+split in each range. So a task that ranks a range opens each scan file once and reads its part.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -6,16 +10,38 @@ from typing import NoReturn
 
 import numpy as np
 from audioloom_manifest.receipts import Receipt
+from audioloom_storage import open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.window import rows_of
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.ranking import Duplicate, count_distinct, range_starts, ranks
 from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.steps.job import RANKS, SCANS, Job, publish_arrays, stored
+from audioloom_sharder.steps.groups import merge_whole
+from audioloom_sharder.steps.job import (
+    RANKS,
+    SCANS,
+    Job,
+    StoredArray,
+    publish_arrays,
+    publish_table,
+    read_items,
+    read_table,
+)
 from audioloom_sharder.windows.metadata_scan import COUNTED, SECTIONS, SUMMARY, scan
 
-_RANK = np.dtype("<i8")
+_INT = np.dtype("<i8")
+_SCANS = np.dtype([("path", "S64"), ("offsets", _INT, (len(SECTIONS),))])
+"""A scan file: its path in the folder of intermediate files, and where its sections begin."""
+
+
+class DuplicateWindowError(Exception):
+    """Two rows are the same window; the driver knows their files (`raise_duplicate`)."""
+
+    def __init__(self, duplicate: Duplicate) -> None:
+        super().__init__(duplicate)
+        self.duplicate = duplicate
 
 
 def scan_source(job: Job, unit: SourceUnit) -> Receipt:
@@ -23,66 +49,83 @@ def scan_source(job: Job, unit: SourceUnit) -> Receipt:
     found, summary = scan(unit.table(job.rules), job.rules, unit.lookup())
     sections = [found[name] for name in SECTIONS]
     starts = [range_starts(one[(one.dtype.names or ())[0]], job.ranges) for one in sections]
-    splits = np.split(found["records"]["split"], starts[0][1:-1])
-    counts = {
-        "summary": SUMMARY.dump_python(summary, mode="json"),
-        # For each section, the item at which each range begins, and the number of items.
-        "starts": starts,
-        # Windows of each split, range by range.
-        "by_range": [np.bincount(one, minlength=len(job.rules.splits)).tolist() for one in splits],
-    }
-    return publish_arrays(job, SCANS, unit.number, sections, counts)
+    parts = np.split(found["records"]["split"], starts[0][1:-1])
+    windows = [np.bincount(one, minlength=len(job.rules.splits)) for one in parts]
+    header = np.concatenate([np.ravel(starts), np.ravel(windows)]).astype(_INT)
+    counts = {"summary": SUMMARY.dump_python(summary, mode="json")}
+    return publish_arrays(job, SCANS, unit.number, [header, *sections], counts)
 
 
-def read_range(
-    job: Job, scanned: Sequence[Receipt], section: str, number: int
-) -> list[NDArray[np.void]]:
-    """Read the slices of a section in range *number* from all scanned files."""
-    at = [*SECTIONS].index(section)
-    return [
-        stored(job, one, at).read(SECTIONS[section], *one.counts["starts"][at][number : number + 2])
-        for one in scanned
-    ]
+def table_of_scans(job: Job, scanned: Sequence[Receipt]) -> StoredArray:
+    """Tell all tasks where the scan files lie."""
+    rows = [(one.files[0].path.encode(), one.counts["offsets"][1:-1]) for one in scanned]
+    return publish_table(job, 0, np.array(rows, _SCANS))
 
 
-def rank_range(
-    job: Job, units: Sequence[SourceUnit], scanned: Sequence[Receipt], number: int
-) -> Receipt:
-    """Rank range *number* over all scanned files: a unit of the second step.
+def rank_range(job: Job, scans: StoredArray, number: int) -> Receipt:
+    """Rank range *number* over all scanned files, and merge its groups: a unit of the second step.
 
     Raises:
-        BadFeatures: two rows are the same window of the same recording.
+        DuplicateWindowError: two rows are the same window of the same recording.
+        TornGroupError: a group lies in two splits.
     """
-    before = sum(np.array(one.counts["by_range"])[:number].sum(axis=0) for one in scanned)
-    found, duplicate = ranks(read_range(job, scanned, "records", number), before)
+    before, sections = _read_range(job, scans, number)
+    found, duplicate = ranks(sections["records"], before.tolist())
     if duplicate is not None:
-        _raise_duplicate(job, units, duplicate)
-    sections = {name: read_range(job, scanned, name, number) for name in COUNTED}
-    counted = count_distinct(**sections, splits=len(job.rules.splits))
-    return publish_arrays(job, RANKS, number, found, {"counted": asdict(counted)})
+        raise DuplicateWindowError(duplicate)
+    groups = merge_whole(sections["groups"])
+    counted = count_distinct(
+        **{name: sections[name] for name in COUNTED}, splits=len(job.rules.splits)
+    )
+    return publish_arrays(job, RANKS, number, [groups, *found], {"counted": asdict(counted)})
 
 
-def ranks_of(
-    job: Job, scanned: Receipt, ranked: Sequence[Receipt], number: int
-) -> NDArray[np.void]:
-    """Return row, split and rank of every record of features file *number*, ordered by row.
+def _read_range(
+    job: Job, scans: StoredArray, number: int
+) -> tuple[NDArray[np.int64], dict[str, list[NDArray[np.void]]]]:
+    """Read the slices of all sections in range *number*; count the windows in lower ranges."""
+    splits, edges = len(job.rules.splits), len(SECTIONS) * (job.ranges + 1)
+    before = np.zeros(splits, _INT)
+    found: dict[str, list[NDArray[np.void]]] = {name: [] for name in SECTIONS}
+    for row in read_table(scans, _SCANS):
+        where = job.work / row["path"].decode()
+        with open_read(where) as stream:
+            header = read_items(stream, where, 0, _INT, 0, edges + job.ranges * splits)
+            starts = header[:edges].reshape(len(SECTIONS), -1)[:, number : number + 2].tolist()
+            before += header[edges:].reshape(-1, splits)[:number].sum(axis=0)
+            for (name, dtype), offset, edge in zip(
+                SECTIONS.items(), row["offsets"].tolist(), starts, strict=True
+            ):
+                found[name].append(read_items(stream, where, offset, dtype, *edge))
+    return before, found
+
+
+def ranks_of(records: StoredArray, ranked: Sequence[StoredArray]) -> NDArray[np.void]:
+    """Return row, split and rank of every record of a features file, ordered by row.
 
     An omitted row has no record, a repeated row has several.
+
+    Args:
+        records: the section of the scan file.
+        ranked: the ranks of its records, range by range.
     """
-    records = stored(job, scanned).read(SECTIONS["records"])
-    found = np.empty(len(records), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
-    found["row"], found["split"] = records["row"], records["split"]
-    found["rank"] = np.concatenate([stored(job, one, number).read(_RANK) for one in ranked])
+    scanned = records.read(SECTIONS["records"])
+    found = np.empty(len(scanned), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
+    found["row"], found["split"] = scanned["row"], scanned["split"]
+    found["rank"] = np.concatenate([one.read(_INT) for one in ranked])
     return found[np.lexsort((found["rank"], found["row"]))]
 
 
-def _raise_duplicate(job: Job, units: Sequence[SourceUnit], duplicate: Duplicate) -> NoReturn:
-    (number, row), (other, _) = duplicate
-    one = next(rows_of(units[number].table(job.rules).slice(row, 1)))
+def raise_duplicate(
+    error: DuplicateWindowError, units: Sequence[SourceUnit], rules: Rules
+) -> NoReturn:
+    """Read the window that is there twice, and raise BadFeatures with its name."""
+    (number, row), (other, _) = error.duplicate
+    one = next(rows_of(units[number].table(rules).slice(row, 1)))
     files = sorted({str(units[number].location), str(units[other].location)})
     raise BadFeatures(
         expected="every window once",
         found=f"window {one.window} of channel {one.channel} of {one.path} twice",
         where=" and ".join(files),
         hint="Give features runs that do not overlap, or scan the recordings once.",
-    )
+    ) from error
