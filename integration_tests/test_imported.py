@@ -15,7 +15,8 @@ SPARK = ("--master", "local[2]")
 def imported(deployment: Deployment, featurizing: StageRun) -> str:
     """The windows of the features, as a folder of Parquet files that anyone may have written."""
     folder = featurizing.manifest.rpartition("/")[0]
-    window = ("--feature-name", "mfcc", "--window-seconds", "10")
+    shape = "x".join(map(str, read_manifest(featurizing.manifest)["recipe"]["feature"]["shape"]))
+    window = ("--feature-name", "mfcc", "--shape", shape, "--window-seconds", "10")
     root = ("--root", f"{deployment.root}/imported")
     return deployment.answer("featurizer", "import", f"{folder}/features", *window, *root)
 

@@ -152,7 +152,7 @@ def test_a_name_that_is_no_text_is_accounted_for(source: Path, root: Path) -> No
             file.write(good)
     scanned = scan(source, root)
     assert 9 == scanned.data["recordings"]
-    with pytest.raises(TooManyRefused, match=r"2 × bad_name, such as \\xfe/s1-take\.wav"):
+    with pytest.raises(TooManyRefused, match=r"2 × bad_name, such as (\\xfe/s1|no/s\\xe9)-take"):
         run(str(scanned.text), error_budget="9,bad_name=1")
     opened = read_manifest(str(run(str(scanned.text), error_budget="2").text), "features")
     stats = opened.manifest.stats
