@@ -16,8 +16,8 @@ def translated_errors() -> Iterator[None]:
     except MissingDecoder as error:
         raise MissingLibrary(
             str(error),
-            hint="For an engine: pip install 'audioloom-featurizer[native]'. Then run"
-            " the command again to resume.",
+            hint="Install what is missing, or choose another --engine. Then run the command again"
+            " to resume.",
         ) from error
     except BadSettings as error:
         raise InvalidOption(str(error)) from error
