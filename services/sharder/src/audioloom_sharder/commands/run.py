@@ -58,6 +58,9 @@ from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
 log = structlog.get_logger()
 
+INTERMEDIATE = 2
+"""Raised when intermediate files change, so that a run that was begun before does not go on."""
+
 _LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
 
 Unit = TypeVar("Unit")
@@ -97,7 +100,7 @@ def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> 
     name = run_name("shards", plan.recipe, plan.input_identities)
     job = Job(
         folder=plan.folder,
-        basis=digest([name, attempt.producer.version]),
+        basis=digest([name, attempt.producer.version, INTERMEDIATE]),
         attempt=attempt.id,
         rules=request.rules,
         where=inputs.where,
