@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import io
 import os
 import pickle
@@ -451,6 +452,7 @@ def test_pyarrow_reads_a_table(files: AudioloomFile, tmp_path: Path) -> None:
     assert {"word": ["yes", "no"] * 2, "key": ["a/b"] * 2 + ["c"] * 2} == read.to_pydict()
     with pytest.raises(FileNotFoundError):
         parquet.read_table(f"{tmp_path}/none.parquet", filesystem=files)
+    gc.collect()  # here, and not in the next test, which hears of them
 
 
 def test_pyarrow_reads_hdfs(in_memory: Location) -> None:
