@@ -13,7 +13,7 @@ from audioloom_storage import locate
 from hypothesis import given
 from hypothesis import strategies as st
 
-WHERE = locate("/work/segment.bin")
+WHERE = locate("/loom/segment.bin")
 
 
 @given(
