@@ -134,10 +134,11 @@ def _write(
     seconds: list[float] = []
     windows: Counter[str | None] = Counter()  # by label
     flagged = 0
+    full = True
 
     def batches(file: BufferedRandom) -> Iterator[pa.RecordBatch]:
         """The rows for one file, which is full after the recording that fills it."""
-        nonlocal flagged
+        nonlocal flagged, full
         for outcome in outcomes:
             if isinstance(outcome, Refused):
                 ledger.append(outcome.row)
@@ -149,20 +150,20 @@ def _write(
             rows = ({**row, feature.name: value} for row, value in pairs)
             while some := list(islice(rows, most)):
                 yield pa.RecordBatch.from_pylist(some, schema=schema)
-            if file.tell() >= MOST_FILE_BYTES:
+            if full := file.tell() >= MOST_FILE_BYTES:
                 return
 
     files: list[FileEntry] = []
-    while True:
-        before = windows.total()
+    while full:
+        before, full = windows.total(), False
         with scratch_file() as file:
             with features_writer(file, feature) as writer:
                 for group in in_groups(batches(file), most):
                     writer.write_table(group)
-            if not (records := windows.total() - before):
-                break
             start = f"features/features-{unit.id}"
-            files.append(publish_as(file, context.folder, start, role=FEATURES, records=records))
+            if records := windows.total() - before:
+                entry = publish_as(file, context.folder, start, role=FEATURES, records=records)
+                files.append(entry)
     if ledger:
         with scratch_file() as file:
             with table_writer(file, LEDGER) as writer:

@@ -10,6 +10,7 @@ One file for each pair of features file and shard would mean millions of small f
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import compress, pairwise
 from typing import BinaryIO, NamedTuple
 
@@ -35,7 +36,6 @@ from audioloom_sharder.steps.job import (
     publish_table,
     publish_unit,
     read_items,
-    read_table,
     stored,
 )
 from audioloom_sharder.steps.rank import ranks_of
@@ -106,10 +106,11 @@ def table_of_runs(job: Job, segments: Sequence[Receipt]) -> StoredArray:
     return publish_table(job, 1, np.array(rows, _RUNS))
 
 
-def runs_in(table: StoredArray) -> list[Run]:
-    """Read the table of runs."""
-    rows = read_table(table, _RUNS).tolist()
-    return [Run(path.decode(), entries, starts) for path, entries, starts in rows]
+@lru_cache(maxsize=2)
+def runs_in(table: StoredArray) -> tuple[Run, ...]:
+    """Read the table of runs, once in each process."""
+    rows = table.read(_RUNS).tolist()
+    return tuple(Run(path.decode(), entries, starts) for path, entries, starts in rows)
 
 
 def make_segment(job: Job, layout: Layout, unit: SegmentUnit) -> Receipt:
