@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytestmark = pytest.mark.usefixtures("tensorflow")
 
@@ -61,3 +66,28 @@ def test_the_same_weights_have_the_same_one() -> None:
     one, other = (digest_of(network())() for _ in range(2))
     assert one == other
     assert 1 == len(one)
+
+
+@given(st.binary(max_size=99), st.sampled_from([2, 8, 64]), st.integers(2, 4))
+def test_all_workers_get_the_chiefs_bytes(data: bytes, most: int, size: int) -> None:
+    """In pieces of any length; a sum in memory stands in for TensorFlow's collective."""
+    from audioloom_trainer.distributed import consensus
+    from audioloom_trainer.distributed.cluster import Cluster
+
+    met, told = Barrier(size), dict[int, np.ndarray]()
+
+    def summed(gang: Any, values: np.ndarray) -> np.ndarray:
+        told[gang.cluster.rank] = values
+        met.wait()
+        total = np.sum([told[rank] for rank in range(size)], axis=0, dtype=np.float32)
+        met.wait()
+        return total
+
+    def worker(rank: int) -> bytes:
+        gang: Any = SimpleNamespace(cluster=Cluster(("a",) * size, rank))
+        return consensus.broadcast(gang, data if rank == 0 else b"")
+
+    with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(size) as workers:
+        patched.setattr(consensus, "sum_over_workers", summed)
+        patched.setattr(consensus, "BROADCAST_BYTES", most)
+        assert [data] * size == list(workers.map(worker, range(size)))

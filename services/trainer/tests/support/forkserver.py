@@ -83,6 +83,8 @@ def prepare(order: dict[str, Any]) -> None:
         lose_storage_at(order["storage_gone_at_step"], order.get("storage_back_after"))
     if order.get("drift_at_step"):
         drift_at(order["drift_at_step"])
+    if order.get("blind"):
+        be_blind()
     if order.get("trace"):
         trace(Path(order["trace"]))
 
@@ -197,6 +199,16 @@ def drift_at(step: int) -> None:
             weight.assign(weight + 1e-6)
 
     Session.check_not_zero = drifting  # type: ignore[method-assign]
+
+
+def be_blind() -> None:
+    """Fail if this process looks for a checkpoint or at the shards' folders."""
+    from audioloom_trainer.commands import run
+
+    def look(*_: object) -> None:
+        raise AssertionError("a worker that is not the chief has asked storage")
+
+    run.newest_checkpoint = run.check_files_exist = look  # type: ignore[assignment]
 
 
 def others() -> list[int]:

@@ -125,8 +125,9 @@ class ForkServer:
             words: the command line.
             environment: variables besides those that the tests have.
             faults: `kill_at_step`, `told_at_step`, `kill_in_storage`, `storage_gone_at_step`,
-                `storage_back_after`, `drift_at_step`, `devices`, `trace`, `timeless` (no line of
-                progress because of the time that has passed); see `forkserver.py`.
+                `storage_back_after`, `drift_at_step`, `devices`, `trace`, `blind` (never asks for
+                what the chief sends), `timeless` (no line of progress because of the time that
+                has passed); see `forkserver.py`.
         """
         folder = self.folder / f"worker-{len(self._started)}"
         folder.mkdir()

@@ -60,8 +60,10 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
         launch=launch,
     )
     check_replicas(spec.train, cluster.size)
-    check_files_exist(spec.shard_set, spec.shard_set.splits)
-    resume = newest_checkpoint(spec.plan.folder, spec.recipe)
+    resume = None
+    if cluster.is_chief:  # with every worker, storage would be asked as many times
+        check_files_exist(spec.shard_set, spec.shard_set.splits)
+        resume = newest_checkpoint(spec.plan.folder, spec.recipe)
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 

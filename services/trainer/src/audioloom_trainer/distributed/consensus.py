@@ -1,4 +1,4 @@
-"""Compare run and weights of all workers in one collective: they must be equal."""
+"""Compare run and weights of all workers by collectives; give all of them bytes of the chief."""
 
 import functools
 import hashlib
@@ -15,7 +15,7 @@ from audioloom_trainer.distributed.strategy import Gang
 from audioloom_trainer.errors import PeersDisagree
 from audioloom_trainer.input.batches import Replicas
 
-_PIECES = 16  # of 16 bits each, which float32 adds exactly
+BROADCAST_BYTES = 32 << 20  # of one collective, which sends twice as many
 
 
 def require_consensus(gang: Gang, known: Mapping[str, str], when: str) -> None:
@@ -51,7 +51,7 @@ def require_consensus(gang: Gang, known: Mapping[str, str], when: str) -> None:
 
 def _pieces(value: str) -> NDArray[np.float32]:
     digest = hashlib.sha256(value.encode()).digest()
-    return np.frombuffer(digest, dtype="<u2").astype(np.float32)
+    return _numbers_of(digest, len(digest))
 
 
 def sum_over_workers(gang: Gang, values: NDArray[Any]) -> NDArray[Any]:
@@ -75,6 +75,35 @@ def sum_in_graph(strategy: Any, values: Any, replicas: Replicas) -> Any:
         return values * tf.cast(tf.equal(number, replicas.first), values.dtype)
 
     return strategy.reduce("SUM", strategy.run(once, args=(values,)), axis=None)
+
+
+def broadcast(gang: Gang, data: bytes) -> bytes:
+    """Return the chief's *data* on every worker. All workers must call it.
+
+    So a large file that all workers need is read from storage once.
+    """
+    cluster = gang.cluster
+    if cluster.size == 1:
+        return data
+    mine = data if cluster.is_chief else b""
+    length = sum_over_workers(gang, _numbers_of(len(mine).to_bytes(8, "little"), 8))
+    size = int.from_bytes(_bytes_of(length), "little")
+    found = bytearray()
+    while len(found) < size:
+        count = min(BROADCAST_BYTES, size - len(found))
+        piece = _numbers_of(mine[len(found) : len(found) + count], count)
+        found += _bytes_of(sum_over_workers(gang, piece))[:count]
+    return bytes(found)
+
+
+def _numbers_of(data: bytes, size: int) -> NDArray[np.float32]:
+    """Return *data*, with zeros up to *size* bytes, as numbers that float32 adds exactly."""
+    padded = data.ljust(size + size % 2, b"\0")
+    return np.frombuffer(padded, dtype="<u2").astype(np.float32)
+
+
+def _bytes_of(numbers: NDArray[np.float32]) -> bytes:
+    return numbers.astype("<u2").tobytes()
 
 
 _STEP = 1_000_003  # odd and prime: exchanging two layers changes the sum

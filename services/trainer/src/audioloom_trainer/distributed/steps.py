@@ -84,8 +84,7 @@ def make_train_block(
         else:
             gradients = _summed(gradients, replicas)
         share.update_metrics(model, predictions)
-        for variable in others:
-            _average(variable)
+        _average(others)
         return share.stats(model, loss, predictions), gradients
 
     def step(*batch: Any) -> Any:
@@ -237,13 +236,22 @@ def _summed(gradients: list[Any], replicas: Replicas) -> list[Any]:
     return [None if each is None else next(sums) for each in gradients]
 
 
-def _average(variable: Any) -> None:
-    """Set a variable to its mean over the replicas; a value equal on all stays exact."""
+def _average(variables: Sequence[Any]) -> None:
+    """Set variables to their means over the replicas; a value equal on all stays exact.
+
+    TensorFlow packs the tensors of a list into one collective, so there are two for each dtype.
+    """
     context = tf.distribute.get_replica_context()
-    value = tf.convert_to_tensor(variable.value)
-    first = tf.cast(tf.equal(context.replica_id_in_sync_group, 0), value.dtype)
-    base = context.all_reduce(tf.distribute.ReduceOp.SUM, value * first)
-    variable.assign(base + context.all_reduce(tf.distribute.ReduceOp.MEAN, value - base))
+    first = tf.equal(context.replica_id_in_sync_group, 0)
+    for dtype in dict.fromkeys(tf.as_dtype(variable.dtype) for variable in variables):
+        same = [each for each in variables if tf.as_dtype(each.dtype) == dtype]
+        values = [tf.convert_to_tensor(each.value) for each in same]
+        mine = tf.cast(first, dtype)
+        bases = context.all_reduce(tf.distribute.ReduceOp.SUM, [each * mine for each in values])
+        offsets = [value - base for value, base in zip(values, bases, strict=True)]
+        means = context.all_reduce(tf.distribute.ReduceOp.MEAN, offsets)
+        for variable, base, mean in zip(same, bases, means, strict=True):
+            variable.assign(base + mean)
 
 
 def _runner(block: Any) -> Block:

@@ -136,11 +136,16 @@ def read_checkpoint(folder: Location, commit: CheckpointRecord) -> Checkpoint:
     Raises:
         BadArrays, NotFound: the checkpoint is damaged, or has been removed meanwhile.
     """
-    ref = commit.state
     try:
-        data = read_bytes(folder / ref.name, limit=ref.bytes)
+        data = read_bytes(folder / commit.state.name, limit=commit.state.bytes)
     except TooLarge:
         raise BadArrays("more bytes than its record says") from None
+    return checked(commit, data)
+
+
+def checked(commit: CheckpointRecord, data: bytes) -> Checkpoint:
+    """Return the checkpoint of a record and its state's bytes; BadArrays if they do not match."""
+    ref = commit.state
     if len(data) != ref.bytes or hashlib.sha256(data).hexdigest() != ref.sha256:
         raise BadArrays(f"{len(data)} bytes that are not those of its record ({ref.bytes})")
     return Checkpoint(commit, load_arrays(data))

@@ -15,7 +15,7 @@ from audioloom_runs.attempts import new_attempt
 from audioloom_stage.progress_bar import progress
 from numpy.typing import NDArray
 
-from audioloom_trainer.distributed.consensus import require_consensus
+from audioloom_trainer.distributed.consensus import broadcast, require_consensus
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import spread_seeds
 from audioloom_trainer.distributed.strategy import (
@@ -35,8 +35,14 @@ from audioloom_trainer.models.keras_compat import library, metric_shapes
 from audioloom_trainer.models.state import restore, restore_weights, weights
 from audioloom_trainer.reporting.report import report
 from audioloom_trainer.runs.artifacts import write_file, write_report, write_results
-from audioloom_trainer.runs.checkpoint import Checkpoint, CheckpointWriter
+from audioloom_trainer.runs.checkpoint import (
+    Checkpoint,
+    CheckpointRecord,
+    CheckpointWriter,
+    checked,
+)
 from audioloom_trainer.runs.exported_model import model_files
+from audioloom_trainer.runs.npz import dump_arrays
 from audioloom_trainer.runs.progress import ProgressFile
 from audioloom_trainer.runs.summaries import events_of
 from audioloom_trainer.runs.timeline import bottleneck, summed
@@ -54,6 +60,11 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
     """Train to the end and commit the run; return it, or None if another worker commits it.
 
     TensorFlow must be set up for it.
+
+    Args:
+        spec: the same on all workers.
+        resume: the chief's checkpoint, which the other workers get from it.
+        stop: whether SIGTERM has arrived.
     """
     settings, libraries = _execution_settings(spec), ("audioloom-trainer",)
     attempt = new_attempt("trainer", settings, libraries=libraries, versions=versions())
@@ -67,8 +78,8 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         known = {"run": spec.plan.name if launch.folder is None else launch.folder.uri}
         known |= {name: str(value) for name, value in common.items()}
         known["recipe and shards"] = spec.recipe
-        known["checkpoint"] = resume.record.state.sha256 if resume else "-"
         require_consensus(gang, known | versions(), "at the start")
+        resume = _chiefs(gang, resume)
     session = _train(spec, gang, resume, stop, events)
     committed = None
     with events.failure_noted():
@@ -79,6 +90,18 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         require_consensus(gang, {"end": spec.plan.name}, "at the end")
         events.event("done")
     return committed
+
+
+def _chiefs(gang: Gang, resume: Checkpoint | None) -> Checkpoint | None:
+    """Return the chief's checkpoint on every worker: storage is read by one and not by all."""
+    if gang.cluster.size == 1:
+        return resume
+    record, state = b"", b""
+    if resume is not None:
+        record, state = resume.record.model_dump_json().encode(), dump_arrays(resume.state)
+    with translate_peer_failures(gang.cluster, "while the chief sent its checkpoint"):
+        record, state = broadcast(gang, record), broadcast(gang, state)
+    return checked(CheckpointRecord.model_validate_json(record), state) if record else None
 
 
 def _train(
