@@ -12,6 +12,7 @@ from audioloom_sharder.balance.class_weights import parse_weights
 from audioloom_sharder.inputs.manifests import Inputs, open_inputs
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment, split_words
+from audioloom_sharder.sharding.assignment import default_lanes
 from audioloom_sharder.splits.assign import SplitSource
 from audioloom_sharder.splits.previous_run import PreviousRun, open_previous_run
 from audioloom_sharder.splits.ratios import parse_ratios
@@ -50,21 +51,22 @@ def request_run(settings: Assignment) -> RequestedRun:
         references += (source.reference,)
     elif settings.split_table is not None:
         source = open_split_table(settings.split_table)
-    recipe = _recipe(settings, source)
+    recipe = _recipe(settings, source, inputs)
     identities = [reference.identity for reference in references]
     name = settings.name or run_name("shards", recipe, identities)
     plan = Plan("shards", name, run_folder(root, "shards", name), recipe, references)
     return RequestedRun(inputs, source, plan, rules_of(recipe, inputs, source))
 
 
-def _recipe(settings: Assignment, source: SplitSource) -> ShardsRecipe:
+def _recipe(settings: Assignment, source: SplitSource, inputs: Inputs) -> ShardsRecipe:
     ratios = parse_ratios(settings.ratios) if settings.ratios is not None else {}
     only_labels = split_words(settings.only_labels)
     shard_bytes = int(settings.shard_bytes or DEFAULT_SHARD_BYTES)
+    shards = settings.shards or inputs.bytes / shard_bytes
     return ShardsRecipe(
         algorithm=ALGORITHM,
         seed=settings.seed,
-        lanes=settings.lanes,
+        lanes=settings.lanes or default_lanes(shards, requested=settings.shards),
         shards=settings.shards,
         shard_bytes=shard_bytes if settings.shards is None else None,
         splits={name: float(ratio) for name, ratio in ratios.items()},

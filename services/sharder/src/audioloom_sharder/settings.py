@@ -10,6 +10,7 @@ from audioloom_stage.units import Size
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from audioloom_sharder.balance.class_weights import parse_weights
+from audioloom_sharder.sharding.assignment import LANES
 from audioloom_sharder.splits.ratios import DEFAULT_RATIOS, compile_pattern
 
 __all__ = [
@@ -92,8 +93,12 @@ class Assignment(Settings):
     resample: Literal["none", "under", "over"] = Field(
         "none", description="Balance train: drop common labels or repeat rare ones."
     )
-    lanes: int = Field(
-        24, ge=1, le=5040, description="Lanes of a split; training replicas must divide it."
+    lanes: int | None = Field(
+        None,
+        ge=1,
+        le=5040,
+        description="Lanes of a split; training replicas must divide it. Default: 24, 120 or 960,"
+        " by the size of the features.",
     )
     shards: int | None = Field(
         None, ge=1, le=1_000_000, description="Shards of the largest split, a multiple of --lanes."
@@ -148,11 +153,12 @@ class Assignment(Settings):
             )
         if self.shards is not None and self.shard_bytes is not None:
             raise ValueError("--shards and --shard-bytes exclude each other: give one")
-        if self.shards is not None and self.shards % self.lanes:
-            below = self.shards // self.lanes * self.lanes
-            near = f"{below} or {below + self.lanes}" if below else str(self.lanes)
+        lanes = self.lanes or min(LANES)
+        if self.shards is not None and self.shards % lanes:
+            below = self.shards // lanes * lanes
+            near = f"{below} or {below + lanes}" if below else str(lanes)
             raise ValueError(
-                f"--shards {self.shards} is not a multiple of --lanes {self.lanes}: try {near}"
+                f"--shards {self.shards} is not a multiple of --lanes {lanes}: try {near}"
             )
         if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
             raise ValueError(

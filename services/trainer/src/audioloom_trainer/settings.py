@@ -93,8 +93,12 @@ class RunSettings(_ModelSettings):
     seed: int = Field(
         0, ge=0, le=2**63 - 1, description="Seed of the order, the weights and dropout."
     )
-    shuffle_window: int = Field(
-        8, ge=1, le=1_000_000, description="Shards of a lane that are shuffled together."
+    shuffle_window: int | None = Field(
+        None,
+        ge=1,
+        le=1_000_000,
+        description="Shards of a lane that are shuffled together. Default: 8, or fewer for more"
+        " than 24 lanes.",
     )
     deterministic: bool = Field(
         default=True, description="Compute the same bits every time; slower on GPUs."

@@ -9,10 +9,17 @@ from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import locate
+from audioloom_trainer.errors import CacheTooSmall
+from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.models.source import ModelSource, find_model
 from audioloom_trainer.settings import RunSettings
 from audioloom_trainer.shards.shard_set import open_shards
-from audioloom_trainer.training.spec import check_replicas, make_plan, recipe_digest
+from audioloom_trainer.training.spec import (
+    check_cache,
+    check_replicas,
+    make_plan,
+    recipe_digest,
+)
 from trainer_program import Trained
 
 MODEL = ModelSource("nets", Path("/x/nets.py"), "build", "0" * 64)
@@ -42,6 +49,32 @@ def test_replicas_that_do_not_divide_the_lanes_are_refused(
     """With those that do."""
     with pytest.raises(BadConfiguration, match=r"lanes: 1, 2, 4, found"):
         check_replicas(open_shards(shards).split("train"), replicas)
+
+
+@pytest.mark.parametrize(("workers", "window", "needed"), [(1, 1, 4), (1, 8, 8), (2, 1, 2)])
+def test_a_cache_without_room_for_what_is_read_together_is_refused(
+    shards: Opened[Any], workers: int, window: int, needed: int
+) -> None:
+    """Four lanes of two shards: the message names the bytes, and workers that would do."""
+    split = open_shards(shards).split("train")
+    smallest = min(shard.bytes for shard in split.shards)
+    replicas = Replicas(total=workers)
+    check_cache(split, window, replicas, needed * smallest)
+    with pytest.raises(CacheTooSmall, match=f"expected {needed * smallest} bytes") as refused:
+        check_cache(split, window, replicas, needed * smallest - 1)
+    assert f"at least {2 * workers} workers" in str(refused.value)
+
+
+@pytest.mark.parametrize(("lanes", "window"), [(1, 8), (24, 8), (120, 1), (960, 1)])
+def test_the_default_window_gets_smaller_with_more_lanes(
+    shards: Opened[Any], lanes: int, window: int
+) -> None:
+    """So that one worker holds no more shards at a time than it does with 24 lanes."""
+    manifest = shards.manifest
+    train = manifest.stats.splits["train"].model_copy(update={"lanes": lanes})
+    stats = manifest.stats.model_copy(update={"splits": {"train": train}})
+    changed = replace(shards, manifest=manifest.model_copy(update={"stats": stats}))
+    assert window == plan(changed).recipe.shuffle_window  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

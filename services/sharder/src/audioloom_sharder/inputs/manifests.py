@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
+import numpy as np
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import FeaturesManifest, ShardFeature
 from audioloom_manifest.reader import Opened, read_manifest
@@ -52,6 +54,12 @@ class Inputs:
     def windows(self) -> int:
         """The number of windows in all inputs, from their manifests."""
         return sum(source.entry.records or 0 for source in self.sources)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the values of all windows."""
+        feature = self.feature
+        return self.windows * prod(feature.shape) * np.dtype(feature.dtype).itemsize
 
 
 def open_inputs(places: Sequence[str]) -> Inputs:

@@ -51,7 +51,13 @@ from audioloom_trainer.runtime.signals import StopRequest
 from audioloom_trainer.shards.shard_set import ShardSet
 from audioloom_trainer.training.callbacks import ARRAYS, Callbacks, load_callbacks
 from audioloom_trainer.training.epochs import Session
-from audioloom_trainer.training.spec import RunSpec, TrainingPosition, check_replicas, needs
+from audioloom_trainer.training.spec import (
+    RunSpec,
+    TrainingPosition,
+    check_cache,
+    check_replicas,
+    needs,
+)
 
 log = structlog.get_logger()
 
@@ -224,6 +230,7 @@ def _staging(
     settings, shard_set, cluster = spec.settings, spec.shard_set, spec.cluster
     cache = stack.enter_context(open_cache(shard_set, settings.cache, settings.cache_bytes))
     if cache is not None:
+        check_cache(spec.train, spec.window, replicas, cache.limit)
         cache.keep_only(shard for split in shard_set.splits.values() for shard in split.shards)
     early = [
         file

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.envelope import Recipe
@@ -17,8 +17,9 @@ from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location, locate
 
 from audioloom_trainer.distributed.cluster import Cluster
+from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.batches import Replicas, needed_shards, steps_of
-from audioloom_trainer.input.sampler import Shuffle, allowed_replicas
+from audioloom_trainer.input.sampler import Shuffle, allowed_replicas, replica_lanes
 from audioloom_trainer.models.source import ModelSource
 from audioloom_trainer.runs.layout import Launch
 from audioloom_trainer.settings import RunSettings
@@ -27,6 +28,8 @@ from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 ALGORITHM = 1
 """Raised when the same recipe would give other weights than before."""
 _MOST_GROWTH = 1e6
+_WINDOW = 8
+_SHARDS_AT_ONCE = 192
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,12 @@ class RunSpec:
 
     def shuffle(self, epoch: int) -> Shuffle:
         """Return the shuffle of an epoch."""
-        return Shuffle(self.settings.seed, epoch, self.settings.shuffle_window)
+        return Shuffle(self.settings.seed, epoch, self.window)
+
+    @property
+    def window(self) -> int:
+        """The shards of a lane that are shuffled together."""
+        return cast("TrainingRunRecipe", self.plan.recipe).shuffle_window
 
 
 @dataclass
@@ -103,7 +111,7 @@ def make_plan(
         epochs=settings.epochs,
         batch_size=settings.batch_size,
         seed=settings.seed,
-        shuffle_window=settings.shuffle_window,
+        shuffle_window=settings.shuffle_window or _default_window(shards),
         deterministic=settings.deterministic,
         keras=settings.keras,
     )
@@ -113,6 +121,13 @@ def make_plan(
         folder = run_folder(root, "training-run", name)
     reference = shards.reference(root_of(folder))
     return Plan("training-run", folder.name, folder, recipe, (reference,))
+
+
+def _default_window(shards: Opened[ShardsManifest]) -> int:
+    """Return 8, or as many as keep the shards that are held at once below those of 24 lanes."""
+    train = shards.manifest.stats.splits.get("train")
+    lanes = 1 if train is None else train.lanes
+    return min(_WINDOW, max(1, _SHARDS_AT_ONCE // lanes))
 
 
 def _reference(source: ModelSource, arguments: dict[str, Value]) -> ModelRef:
@@ -140,6 +155,38 @@ def check_replicas(split: Split, replicas: int) -> None:
             found=f"{replicas}",
             hint="Start as many workers, or shard the features again with other --lanes.",
         )
+
+
+def check_cache(split: Split, window: int, replicas: Replicas, limit: int) -> None:
+    """Refuse a cache that cannot hold a window of each lane, before anything is copied to it.
+
+    Raises:
+        CacheTooSmall: says how many bytes and which numbers of workers would do.
+    """
+    needed = _least_cache(split, window, replicas)
+    if needed <= limit:
+        return
+    workers = (
+        total // replicas.count
+        for total in allowed_replicas(split.layout.lanes)
+        if total % replicas.count == 0
+        and _least_cache(split, window, replace(replicas, first=0, total=total)) <= limit
+    )
+    enough = next((f", or at least {each} workers" for each in workers), "")
+    raise CacheTooSmall(
+        where="--cache-bytes",
+        expected=f"{needed} bytes: {window} shards of each lane that this worker reads",
+        found=f"{limit} bytes",
+        hint=f"Give --cache-bytes {-(-needed // 2**30)}GiB{enough}, or a smaller --shuffle-window.",
+    )
+
+
+def _least_cache(split: Split, window: int, replicas: Replicas) -> int:
+    """Return the bytes of the smallest shards that make up a window of each lane that is read."""
+    lanes = split.layout.lanes
+    read = len(replica_lanes(lanes, replicas.numbers, replicas.total))
+    held = read * min(window, len(split.shards) // lanes)
+    return held * min(shard.bytes for shard in split.shards)
 
 
 def needs(spec: RunSpec, replicas: Replicas, start: TrainingPosition) -> Iterator[Shard]:
