@@ -18,3 +18,4 @@ def test_every_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "('create', 'write', 'sync', 'commit', 'committed')" in out
     assert "the power went off at step 1: no create " in out
     assert "/again.json: it was done twice, and " in out
+    assert "1 6" in out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _WITH_BLOCKS = ("hdfs", "webhdfs")
 _MOST_HOSTS = 3
+MOST_PLACED = 5000
+"""Units, beyond which they run anywhere: each file asked for takes milliseconds before the first
+unit starts."""
 
 
 @dataclass
@@ -28,14 +31,18 @@ class Locality:
 
 
 def block_hosts(
-    session: SparkSession, inputs: Iterable[Sequence[Location]]
+    session: SparkSession, inputs: Sequence[Sequence[Location]]
 ) -> list[tuple[str, ...]]:
-    """Return the hosts that hold most bytes of each unit's input, at most three; none if unknown.
+    """Return the hosts that hold most bytes of each unit's input, at most three.
+
+    None are returned if they are unknown, or for more than `MOST_PLACED` units.
 
     Args:
         session: from `spark_session`: Hadoop's own client is asked, once for each file.
         inputs: for each unit, the files that matter: a few large ones speak for many small.
     """
+    if len(inputs) > MOST_PLACED:
+        return [()] * len(inputs)
     found = []
     for locations in inputs:
         held: Counter[str] = Counter()

@@ -140,11 +140,12 @@ def test_labels_are_counted_shard_by_shard(sharder: Callable, tmp_path: Path) ->
         assert entry.labels is None
 
 
+@pytest.mark.parametrize(("limit", "most"), [("MOST_COUNTED_LABELS", 2), ("MOST_COUNTS_BYTES", 9)])
 def test_very_many_labels_are_not_counted_shard_by_shard(
-    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     """The list of files is to stay small; the split's counts are still held against the records."""
-    monkeypatch.setattr("audioloom_sharder.steps.merge.MOST_COUNTED_LABELS", 2)
+    monkeypatch.setattr(f"audioloom_sharder.steps.merge.{limit}", most)
     features = make_features(tmp_path, [windows(60)])
     opened = read_manifest(sharder("run", features.folder).out.strip(), "shards")
     assert {None} == {one.labels for one in opened.files()}

@@ -17,9 +17,10 @@ OURS = (
     f"shards/train-00007-{DIGEST}.tfrecord",
     f"shards/train-00007-{DIGEST}.idx.npy",
     f"shards/.train-00007-{DIGEST}.tfrecord.0123456789abcdef.part",
+    f"work/segments/segments-00001-{DIGEST}-89abcdef.bin",
+    f"work/segments/receipts/segments-00001-{DIGEST}.json",
+    f"work/resampling/receipts/resampling-00000-{DIGEST}.json",
     f"work/segments-00001-{DIGEST}-89abcdef.bin",
-    f"work/receipts/segments-00001-{DIGEST}.json",
-    f"work/receipts/resampling-00000-{DIGEST}.json",
     f"files-{DIGEST}.jsonl",
 )
 FOREIGN = (
@@ -71,7 +72,7 @@ def test_a_dry_run_touches_nothing(
     assert before == _files(tmp_path)
     for name in OURS:
         assert str(Path(run.folder.path, name)) in ran.out
-    assert f"would delete {len(OURS)} files, 35 B" in ran.out
+    assert f"would delete {len(OURS)} files, 40 B" in ran.out
 
 
 def test_only_ours_and_unnamed_goes(sharder: Callable, tmp_path: Path, run: Opened) -> None:

@@ -61,7 +61,9 @@ def started(cluster: Running, features: str, name: str) -> tuple[subprocess.Pope
     folder = locate(cluster.hdfs) / "loom" / "shards" / name
 
     def segments() -> int:
-        return sum(each.startswith("segments-") for each in files(folder / "work" / "receipts"))
+        return sum(
+            each.startswith("segments-") for each in files(folder / "work/segments/receipts")
+        )
 
     until(lambda: process.poll() is not None or segments() >= IN_FLIGHT, "segments")
     assert process.poll() is None, process.communicate()

@@ -37,7 +37,7 @@ def test_units_of_many_shards_grow(shards: int, megabytes: int, units: int, most
         records=shards,
         bytes=shards * megabytes << 20,
     )
-    found = list(split.units())
+    found = list(split.units(shards))
     assert list(range(shards)) == [shard for unit in found for shard in unit]
     assert units == len(found)
     assert most == max(map(len, found))

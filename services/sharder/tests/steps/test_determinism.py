@@ -54,7 +54,7 @@ def test_small_runs_and_windows_change_no_byte(
     """However little is held in memory at once, the shards are the same."""
     features = make_features(tmp_path, [ROWS[:100], ROWS[100:]])
     first = committed(sharder("run", features.folder, "--name", "large", "--lanes", "1").out)
-    monkeypatch.setattr(encode, "RUN_BYTES", 1000)
+    monkeypatch.setattr(encode, "WINDOW_BYTES", 1000)
     monkeypatch.setattr(merge, "WINDOW_BYTES", 1500)
     monkeypatch.setattr(reader, "HELD_BYTES", 1000)
     second = committed(sharder("run", features.folder, "--name", "small", "--lanes", "1").out)
@@ -65,7 +65,7 @@ def test_memory_does_not_grow_with_what_a_task_reads_or_writes(
     sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One file into one shard: six times the payload takes no more than the same rooms."""
-    monkeypatch.setattr(encode, "RUN_BYTES", 1 << 20)
+    monkeypatch.setattr(encode, "WINDOW_BYTES", 1 << 20)
     monkeypatch.setattr(merge, "WINDOW_BYTES", 1 << 20)
     monkeypatch.setattr(reader, "HELD_BYTES", 1 << 20)
     peaks = []

@@ -10,9 +10,10 @@ from sharder_features import make_features, windows
 
 DIGEST = "0123456789ab"
 OURS = (
-    f"work/segments-00001-{DIGEST}-89abcdef.bin",
-    f"work/.segments-00001-{DIGEST}-89abcdef.bin.0123456789abcdef.part",
-    f"work/receipts/segments-00001-{DIGEST}.json",
+    f"work/segments/segments-00001-{DIGEST}-89abcdef.bin",
+    f"work/segments/.segments-00001-{DIGEST}-89abcdef.bin.0123456789abcdef.part",
+    f"work/segments/receipts/segments-00001-{DIGEST}.json",
+    f"work/receipts/segments-00001-{DIGEST}.json",  # of an earlier release
 )
 FOREIGN = (
     "work/thesis.bin",

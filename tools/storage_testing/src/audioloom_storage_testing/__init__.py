@@ -1,10 +1,14 @@
-"""Faults for tests: power cuts and storages that cannot be relied on. Product code imports none."""
+"""Faults and counts for tests: power cuts, unreliable storages, calls of a NameNode.
+
+Product code imports none of them.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
+from audioloom_storage_testing.counting import Call, CountingStore
 from audioloom_storage_testing.crashes import (
     VARIABLE,
     Crashed,
@@ -19,6 +23,8 @@ from audioloom_storage_testing.unreliable import UnreliableStore
 
 __all__ = [
     "VARIABLE",
+    "Call",
+    "CountingStore",
     "CrashPlan",
     "Crashed",
     "Ended",
@@ -32,7 +38,7 @@ __all__ = [
 
 
 def install_from_environment(environment: Mapping[str, str] = os.environ) -> None:
-    """Install the faults that the `environment` of one of these put there, for good.
+    """Install the faults or the counts that the `environment` of one of these put there, for good.
 
     For a sitecustomize, a conftest or a worker hook of a test.
 
@@ -41,3 +47,4 @@ def install_from_environment(environment: Mapping[str, str] = os.environ) -> Non
     """
     arm_from_environment(environment)
     UnreliableStore.install_from_environment(environment)
+    CountingStore.install_from_environment(environment)

@@ -22,9 +22,6 @@ SUPERVISOR_BYTES = 96 << 20
 LEAST_BYTES = 256 << 20
 """With less, good recordings would be refused too."""
 
-MOST_PLACED = 5000
-"""Units, beyond which they run anywhere: placing each takes 15 ms before the first one starts."""
-
 
 def limits_for_yarn(limits: WorkerLimits, settings: SparkSettings) -> WorkerLimits:
     """Keep the memory limit below the memory at which YARN kills a task's container."""
@@ -53,7 +50,7 @@ def extract_in_spark(
     locality = Locality()
     with spark_session("audioloom-featurizer", settings, root) as session:
         hosts = None
-        if settings.master == "yarn" and len(units) <= MOST_PLACED:
+        if settings.master == "yarn":
             hosts = block_hosts(session, [unit.largest for unit in units])
         work = partial(run_supervised, pickle.dumps(task), limits)
         pickled = [pickle.dumps(unit) for unit in units]

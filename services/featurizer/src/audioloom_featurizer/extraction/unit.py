@@ -41,8 +41,12 @@ from audioloom_featurizer.scratch import publish_as, scratch_file
 
 FEATURES, LEDGER_ROLE = "features", "ledger"
 
-MOST_FILE_BYTES = 1 << 30
-"""A features file of this size is the last one that its unit adds a recording to."""
+MOST_FILE_BYTES = 3 << 29
+"""A features file of this size is full after the recording that fills it.
+
+Three halves of a GiB: a unit that writes about twice or four times what was assumed, as with 8 kHz,
+leaves no small rest for a file of its own.
+"""
 
 
 @dataclass(frozen=True)

@@ -42,15 +42,22 @@ from audioloom_sharder.steps.decide_splits import (
     source_units,
     with_splits,
 )
-from audioloom_sharder.steps.encode import make_segment, segment_units, table_of_runs
+from audioloom_sharder.steps.encode import (
+    SegmentUnit,
+    make_segment,
+    segment_units,
+    table_of_segments,
+)
 from audioloom_sharder.steps.groups import TornGroupError, publish_groups, raise_torn
-from audioloom_sharder.steps.job import Job, Step, remove_intermediate, stored, unit_name
+from audioloom_sharder.steps.job import Job, Step, StoredArray, remove_intermediate, unit_name
 from audioloom_sharder.steps.merge import make_shards, shard_units
 from audioloom_sharder.steps.rank import (
     DuplicateWindowError,
+    groups_in,
     raise_duplicate,
     rank_range,
     scan_source,
+    table_of_ranks,
     table_of_scans,
 )
 from audioloom_sharder.steps.resample import resampled
@@ -58,7 +65,7 @@ from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
 log = structlog.get_logger()
 
-INTERMEDIATE = 2
+INTERMEDIATE = 3
 """Raised when intermediate files change, so that a run that was begun before does not go on."""
 
 _LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
@@ -119,10 +126,10 @@ def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> 
     counted = sum_counts([DistinctCounts(**one.counts["counted"]) for one in ranked])
     for warning in warnings_of(layout, job.rules, counted, summary):
         log.warning(warning)
-    merged = [stored(job, one) for one in ranked]
-    publish = partial(publish_groups, job, merged, sum(counted.groups))
+    ranks = table_of_ranks(job, ranked)
+    publish = partial(publish_groups, job, partial(groups_in, job, ranks), sum(counted.groups))
     groups = _do(job, steps.GROUPS, range(1), publish, run_units)
-    receipts = _write_shards(job, layout, units, scanned, ranked, run_units)
+    receipts = _write_shards(job, layout, segment_units(job, units, scanned), ranks, run_units)
     files = [entry for receipt in (*groups, *receipts) for entry in receipt.files]
     stats = stats_of(layout, job.rules, counted, receipts, summary.excluded)
     committed = commit(plan, attempt, files, stats)
@@ -137,7 +144,7 @@ def _decide_splits(
     if not job.rules.needs_lookup:
         return job, units
     members = _do(job, steps.MEMBERS, units, partial(gather_source, job), run_units)
-    decided = _do(job, steps.SPLITS, range(1), partial(assign_all, job, members), run_units)
+    decided = _do(job, steps.SPLITS, range(1), partial(assign_all, job, len(units)), run_units)
     return with_splits(job, units, members, decided[0])
 
 
@@ -146,12 +153,13 @@ def _decide_copies(job: Job, units: Sequence[SourceUnit], run_units: RunUnits) -
     if job.rules.recipe.resample == "none":
         return job
     unit = unit_name(job, steps.RESAMPLING, 0)
-    receipt = read_receipts(job.work, [unit]).get(unit)
+    folder = job.folder_of(steps.RESAMPLING)
+    receipt = read_receipts(folder, [unit]).get(unit)
     if receipt is None:
         copies = resampled(job.rules, units, run_units).resampling or {}
         counts = {label: one.model_dump() for label, one in copies.items()}
         receipt = Receipt(unit=unit, attempt=job.attempt, files=(), counts=counts)
-        receipt = publish_receipt(job.work, receipt)
+        receipt = publish_receipt(folder, receipt)
     decided = {label: LabelCopies(**one) for label, one in receipt.counts.items()}
     return replace(job, rules=replace(job.rules, resampling=decided))
 
@@ -175,9 +183,8 @@ def _rank(
 def _write_shards(
     job: Job,
     layout: Layout,
-    units: Sequence[SourceUnit],
-    scanned: Sequence[Receipt],
-    ranked: Sequence[Receipt],
+    sources: Sequence[SegmentUnit],
+    ranks: StoredArray,
     run_units: RunUnits,
 ) -> list[Receipt]:
     """Encode each features file into a segment, then merge segments into shards."""
@@ -185,16 +192,15 @@ def _write_shards(
     done = _receipts(job, steps.SHARDS, len(shards))
     task = partial(make_shards, job, layout)
     if len(done) < len(shards):
-        sources = segment_units(job, units, scanned, ranked)
-        encode = partial(make_segment, job, layout)
+        encode = partial(make_segment, job, layout, ranks)
         segments = _do(job, steps.SEGMENTS, sources, encode, run_units)
-        task = partial(make_shards, job, layout, table_of_runs(job, segments))
+        task = partial(make_shards, job, layout, table_of_segments(job, segments))
     return _do(job, steps.SHARDS, shards, task, run_units, done=done)
 
 
 def _receipts(job: Job, step: Step, units: int) -> Mapping[str, Receipt]:
-    folder = job.folder if step.kept else job.work
-    return read_receipts(folder, [unit_name(job, step, number) for number in range(units)])
+    names = [unit_name(job, step, number) for number in range(units)]
+    return read_receipts(job.folder_of(step), names)
 
 
 def _do(

@@ -2,15 +2,22 @@
 
 import re
 
+FOLDER_SHARDS = 10_000
+"""Shards of a split in one folder."""
+
 _PRODUCT = re.compile(
-    r"shards/[a-z][a-z0-9_]{0,31}-[0-9]{5,}-[0-9a-f]{12}\.(tfrecord|idx\.npy|parquet|avro|orc)"
+    r"shards/([a-z][a-z0-9_]{0,31}-[0-9]+/)?[a-z][a-z0-9_]{0,31}-[0-9]{5,}-[0-9a-f]{12}\.(tfrecord|idx\.npy|parquet|avro|orc)"
     r"|splits/groups-[0-9a-f]{12}\.npy"
 )
 
 
 def shard_path(split: str, shard: int, sha256: str, suffix: str) -> str:
-    """Return the path of a shard within its run; the name holds the digest of the content."""
-    return f"shards/{split}-{shard:05d}-{sha256[:12]}.{suffix}"
+    """Return the path of a shard within its run; the name holds the digest of the content.
+
+    A folder that holds too many files is slow to list, and HDFS allows a million.
+    """
+    folder = f"{split}-{shard // FOLDER_SHARDS}/" if shard >= FOLDER_SHARDS else ""
+    return f"shards/{folder}{split}-{shard:05d}-{sha256[:12]}.{suffix}"
 
 
 def index_path(shard: str) -> str:

@@ -32,11 +32,11 @@ class SplitLayout(SplitCount):
         """Count the records of a shard of this split."""
         return records_in(shard, self.shards, self.records)
 
-    def units(self) -> Iterator[range]:
-        """Yield ranges of shards, one range for each task."""
+    def units(self, total: int) -> Iterator[range]:
+        """Yield ranges of shards, one range for each task; a run has *total* shards."""
         size = max(1, self.bytes // self.shards)
         small = min(UNIT_SHARDS, UNIT_BYTES // size)
-        step = max(1, small, min(-(-self.shards // UNITS), MOST_UNIT_BYTES // size))
+        step = max(1, small, min(-(-total // UNITS), MOST_UNIT_BYTES // size))
         for start in range(0, self.shards, step):
             yield range(start, min(start + step, self.shards))
 

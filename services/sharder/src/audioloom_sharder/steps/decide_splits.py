@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from audioloom_manifest.receipts import Receipt
+from audioloom_manifest.receipts import Receipt, read_receipts
 from audioloom_storage import Location
 
 from audioloom_sharder.inputs.manifests import Inputs, Source
@@ -17,10 +17,18 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import SplitSource, assign_splits
 from audioloom_sharder.splits.lookup import SplitLookup
 from audioloom_sharder.splits.members import Members, member_dtype, members_of
-from audioloom_sharder.steps.job import MEMBERS, SPLITS, Job, StoredArray, publish_arrays, stored
+from audioloom_sharder.steps.job import (
+    MEMBERS,
+    SPLITS,
+    Job,
+    StoredArray,
+    publish_arrays,
+    stored,
+    unit_name,
+)
 from audioloom_sharder.windows.selection import Windows, windows_of
 
-_SPLIT = np.dtype("u1")
+_SPLIT, _START = np.dtype("u1"), np.dtype("<i8")
 
 
 class SourceUnit(NamedTuple):
@@ -60,12 +68,18 @@ def gather_source(job: Job, unit: SourceUnit) -> Receipt:
     return publish_arrays(job, MEMBERS, unit.number, [members.rows], {"names": members.names})
 
 
-def assign_all(job: Job, gathered: Sequence[Receipt], number: int) -> Receipt:
+def assign_all(job: Job, files: int, number: int) -> Receipt:
     """Decide the split of every group, over all files: the only unit of the second step."""
     dtype = member_dtype(job.rules)
-    members = [Members(stored(job, one).read(dtype), one.counts["names"]) for one in gathered]
+    units = [unit_name(job, MEMBERS, each) for each in range(files)]
+    receipts = read_receipts(job.folder_of(MEMBERS), units)
+    gathered = [receipts[unit] for unit in units]
+    members = [
+        Members(stored(job, MEMBERS, one).read(dtype), one.counts["names"]) for one in gathered
+    ]
     names, splits = assign_splits(members, job.rules, job.split_source, job.where)
-    return publish_arrays(job, SPLITS, number, splits, {"names": names})
+    starts = np.cumsum([0, *map(len, splits)], dtype=_START)
+    return publish_arrays(job, SPLITS, number, [starts, np.concatenate(splits)], {"names": names})
 
 
 def with_splits(
@@ -73,10 +87,11 @@ def with_splits(
 ) -> tuple[Job, list[SourceUnit]]:
     """Return the job and its units with the decided splits, from the receipts of both steps."""
     dtype = member_dtype(job.rules)
+    splits = stored(job, SPLITS, receipt), stored(job, SPLITS, receipt, 1)
     decided = []
     for unit, one in zip(units, gathered, strict=True):
-        places = stored(job, one), dtype, stored(job, receipt, unit.number)
-        decided.append(unit._replace(decided=partial(_lookup, *places)))
+        lookup = partial(_lookup, stored(job, MEMBERS, one), dtype, splits, unit.number)
+        decided.append(unit._replace(decided=lookup))
     rules = replace(job.rules, data_splits=tuple(receipt.counts["names"]))
     return replace(job, rules=rules), decided
 
@@ -105,5 +120,12 @@ def _members(rules: Rules, unit: SourceUnit) -> tuple[int, Members]:
     return unit.number, members_of(unit.table(rules), rules)
 
 
-def _lookup(members: StoredArray, dtype: np.dtype[np.void], splits: StoredArray) -> SplitLookup:
-    return SplitLookup(Members(members.read(dtype)).keys, splits.read(_SPLIT))
+def _lookup(
+    members: StoredArray,
+    dtype: np.dtype[np.void],
+    places: tuple[StoredArray, StoredArray],
+    number: int,
+) -> SplitLookup:
+    starts, splits = places
+    edges = starts.read(_START, number, number + 2).tolist()
+    return SplitLookup(Members(members.read(dtype)).keys, splits.read(_SPLIT, *edges))

@@ -1,7 +1,7 @@
 """Write the splits file, and refuse groups that lie in two splits."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -32,19 +32,21 @@ class TornGroupError(Exception):
         self.torn, self.count, self.holding = torn, count, holding
 
 
-def publish_groups(job: Job, merged: Sequence[StoredArray], groups: int, number: int) -> Receipt:
+def publish_groups(
+    job: Job, merged: Callable[[], Sequence[StoredArray]], groups: int, number: int
+) -> Receipt:
     """Write the splits file of this many groups: a unit that holds one range of hashes at a time.
 
     Args:
         job: of the run.
-        merged: the groups of each range.
+        merged: returns the groups of each range.
         groups: their number.
         number: of the unit.
     """
 
     def chunks() -> Iterator[bytes]:
         yield header(groups)
-        for each in merged:
+        for each in merged():
             yield each.read(GROUP).tobytes()
 
     sha256 = hashlib.sha256()

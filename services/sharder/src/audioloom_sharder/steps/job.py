@@ -6,8 +6,8 @@ The folder of an unfinished run::
     shards/              the shards and their indexes
     splits/              the split of each group
     work/                removed once the manifest is committed
-      receipts/          one for each finished unit of the other steps
-      members-… splits-… scans-… ranks-… segments-… tables-…
+      members/ … tables/ a folder for each other step: its files, and
+        receipts/        one for each finished unit
 
 A file in ``work/`` is named by its unit and a random token, so two attempts at a unit never meet.
 The first receipt says which file counts.
@@ -26,7 +26,7 @@ import numpy as np
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.layout import root_of
-from audioloom_manifest.receipts import Receipt, publish_receipt
+from audioloom_manifest.receipts import RECEIPTS, Receipt, publish_receipt
 from audioloom_storage import (
     AlreadyExists,
     Location,
@@ -70,9 +70,9 @@ SHARDS = Step("shards", "writing shards", "units", kept=True)
 TABLES = Step("tables", "", "")
 
 _IN_WORK = (MEMBERS, SPLITS, RESAMPLING, SCANS, RANKS, SEGMENTS, TABLES)
+_NAMES = f"({'|'.join(step.name for step in _IN_WORK)})"
 _INTERMEDIATE = re.compile(
-    rf"{WORK}/(receipts/)?"
-    rf"({'|'.join(step.name for step in _IN_WORK)})"
+    rf"{WORK}/({_NAMES}/)?(receipts/)?({_NAMES})"
     r"-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)"
 )
 
@@ -91,10 +91,9 @@ class Job:
     ranges: int
     split_source: SplitSource
 
-    @property
-    def work(self) -> Location:
-        """The folder of the intermediate files."""
-        return self.folder / WORK
+    def folder_of(self, step: Step) -> Location:
+        """Return the folder of a step's files and receipts."""
+        return self.folder if step.kept else self.folder / WORK / step.name
 
 
 def unit_name(job: Job, step: Step, number: int) -> str:
@@ -115,18 +114,18 @@ def publish_unit(
     of the whole payload would cost a sixth of a pass for nothing, as readers check each record.
     The *counts* of the receipt are complete once the chunks are written.
     """
-    unit = unit_name(job, step, number)
+    unit, folder = unit_name(job, step, number), job.folder_of(step)
     path = f"{unit}-{secrets.token_hex(4)}.bin"
     sha256 = hashlib.sha256()
     size = 0
-    with create(job.work / path) as stream:
+    with create(folder / path) as stream:
         for chunk, seal in chunks:
             stream.write(chunk)
             sha256.update(seal)
             size += len(chunk)
     entry = FileEntry(path=path, bytes=size, sha256=sha256.hexdigest(), role=WORK)
     receipt = Receipt(unit=unit, attempt=job.attempt, files=(entry,), counts=counts)
-    return publish_receipt(job.work, receipt)
+    return publish_receipt(folder, receipt)
 
 
 def write_named(where: Location, chunks: Iterable[bytes | memoryview], size: int) -> None:
@@ -189,18 +188,19 @@ class StoredArray(NamedTuple):
             return read_items(stream, self.location, self.offset, dtype, begin, end)
 
 
-def stored(job: Job, receipt: Receipt, number: int = 0) -> StoredArray:
+def stored(job: Job, step: Step, receipt: Receipt, number: int = 0) -> StoredArray:
     """Return array *number* of a unit that `publish_arrays` published."""
     offset, end = receipt.counts["offsets"][number : number + 2]
-    return StoredArray(job.work / receipt.files[0].path, offset, end - offset)
+    return StoredArray(job.folder_of(step) / receipt.files[0].path, offset, end - offset)
 
 
 def publish_table(job: Job, number: int, rows: NDArray[np.void]) -> StoredArray:
     """Write a table that many tasks read; it takes the place of a large argument of all of them."""
-    path = f"{unit_name(job, TABLES, number)}-{secrets.token_hex(4)}.bin"
-    with create(job.work / path) as stream:
+    name = f"{unit_name(job, TABLES, number)}-{secrets.token_hex(4)}.bin"
+    where = job.folder_of(TABLES) / name
+    with create(where) as stream:
         stream.write(rows.tobytes())
-    return StoredArray(job.work / path, 0, rows.nbytes)
+    return StoredArray(where, 0, rows.nbytes)
 
 
 @lru_cache(maxsize=2)
@@ -224,5 +224,6 @@ def remove_intermediate(run: Location) -> None:
         for entry in walk(work, within=root, links=False):
             if is_intermediate(finished_path(entry.location.relative_to(run))):
                 remove(entry.location, within=root)
-        for folder in (work / "receipts", work):
+        for folder in (*(work / step.name for step in _IN_WORK), work):
+            remove_empty_folder(folder / RECEIPTS, within=root)
             remove_empty_folder(folder, within=root)

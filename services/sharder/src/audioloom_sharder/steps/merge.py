@@ -1,4 +1,4 @@
-"""Merge the segments into finished shards: some shards at once, by one read of each run."""
+"""Merge the segments into finished shards: some shards at once, by one read of each segment."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -26,26 +26,26 @@ from audioloom_sharder.statistics.coefficients import (
     CoefficientSums,
     coefficient_sums,
 )
-from audioloom_sharder.steps.encode import Run, read_entries, runs_in
+from audioloom_sharder.steps.encode import Segment, read_entries, segments_in
 from audioloom_sharder.steps.job import (
     DAMAGED_HINT,
+    SEGMENTS,
     SHARDS,
     Job,
     StoredArray,
     unit_name,
     write_named,
 )
-from audioloom_sharder.steps.payload import Payload
+from audioloom_sharder.steps.payload import WINDOW_BYTES, Payload
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
-MOST_COUNTED_LABELS = 256
-"""With more labels than this, the list of files has no counts of labels by shard."""
+MOST_COUNTED_LABELS, MOST_COUNTS_BYTES = 256, 256 << 20
+"""The list of files has no counts of labels by shard if they are more labels, or would take more of
+the list, which readers accept up to 1 GiB."""
+_COUNT_BYTES = 12
+"""A count in the list, with the signs around it and its label."""
 
 _Records: TypeAlias = list[memoryview]
-
-#: Payload held in memory; a local file collects that of a larger unit. A larger shard is encoded
-#: twice: for its name, and for the write.
-WINDOW_BYTES = 256 << 20
 
 
 class ShardUnit(NamedTuple):
@@ -56,22 +56,24 @@ class ShardUnit(NamedTuple):
     shards: range
 
 
-_ROW = np.dtype([(name, "<i8") for name in ("run", "offset", "place", "length", "values", "label")])
-"""A record of a shard, with its offset in a run and its place in the payload; the rows of a shard
-are in order."""
+_FIELDS = ("segment", "offset", "place", "length", "values", "label")
+_ROW = np.dtype([(name, "<i8") for name in _FIELDS])
+"""A record of a shard, with its offset in a segment and its place in the payload; the rows of a
+shard are in order."""
 
 _Rows: TypeAlias = NDArray[np.void]
 
 
 def shard_units(layout: Layout) -> list[ShardUnit]:
     """Return the units of the last step."""
-    pairs = [(number, part) for number, one in enumerate(layout.splits) for part in one.units()]
+    parts = [split.units(layout.shards) for split in layout.splits]
+    pairs = [(split, part) for split, some in enumerate(parts) for part in some]
     return [ShardUnit(at, *pair) for at, pair in enumerate(pairs)]
 
 
 def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -> Receipt:
     """Write some shards with their indexes: a unit of the last step."""
-    split, runs = layout.splits[unit.split], runs_in(table)
+    split, segments = layout.splits[unit.split], segments_in(table)
     files: list[FileEntry] = []
     coefficients: list[CoefficientSums] = []
     expected = split.bytes * len(unit.shards) // split.shards
@@ -79,10 +81,11 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
         buffer(min(WINDOW_BYTES, expected + expected // 4)) as room,
         closing(Payload(room)) as payload,
     ):
-        rows, bounds = _gather(job.work, runs, split, unit.shards, payload)
-        read = _reader(job.work, runs, rows, payload)
+        work = job.folder_of(SEGMENTS)
+        rows, bounds = _gather(work, segments, split, unit.shards, payload)
+        read = _reader(work, segments, rows, payload)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
-            labels = _label_counts(rows[part], layout.labels)
+            labels = _label_counts(rows[part], layout)
             windows = partial(read, part)
             files += _write(job, split, shard, rows[part], labels, windows, coefficients)
     name = unit_name(job, SHARDS, unit.number)
@@ -93,18 +96,18 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
 
 
 def _gather(
-    work: Location, runs: Sequence[Run], split: SplitLayout, shards: range, payload: Payload
+    work: Location, segments: Sequence[Segment], split: SplitLayout, shards: range, payload: Payload
 ) -> tuple[_Rows, list[int]]:
     """Gather the records of consecutive shards; return their rows in order and each shard's start.
 
-    The records of a run that belong to these shards lie there side by side.
+    The records of a segment that belong to these shards lie there side by side.
     """
     globally = range(split.first + shards.start, split.first + shards.stop)
     found, places = [], []
-    for run in runs:
-        where = work / run.path
+    for segment in segments:
+        where = work / segment.path
         with open_read(where) as stream:
-            numbers, entries = read_entries(stream, where, run, globally)
+            numbers, entries = read_entries(stream, where, segment, globally)
             lengths = entries["length"].astype(np.int64)
             starts = np.cumsum(lengths) - lengths
             if len(entries):
@@ -116,7 +119,7 @@ def _gather(
     entry = np.concatenate([entries for _, entries in found])
     order = np.lexsort((entry["position"], shard))
     rows = np.empty(len(order), _ROW)
-    rows["run"] = np.repeat(np.arange(len(runs)), [len(each) for each in places])[order]
+    rows["segment"] = np.repeat(np.arange(len(segments)), [len(each) for each in places])[order]
     rows["place"] = np.concatenate(places)[order]
     for name in ("offset", "length", "values", "label"):
         rows[name] = entry[name][order]
@@ -205,36 +208,32 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
     return shard.model_copy(update=changed)
 
 
-def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
-    """Count the records of each label; None if many labels would bloat the list of files."""
-    if len(labels) > MOST_COUNTED_LABELS:
+def _label_counts(rows: _Rows, layout: Layout) -> dict[str, int] | None:
+    """Count the records of each label; None if the counts would bloat the list of files."""
+    labels = layout.labels
+    size = layout.shards * sum(len(label.encode()) + _COUNT_BYTES for label in labels)
+    if len(labels) > MOST_COUNTED_LABELS or size > MOST_COUNTS_BYTES:
         return None
     counts = np.bincount(rows["label"][rows["label"] >= 0], minlength=len(labels)).tolist()
     return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
 
-def _windows(rows: _Rows) -> Iterator[_Rows]:
-    ends = np.cumsum(rows["length"])
-    begin, done = 0, 0
-    while begin < len(ends):
-        end = max(begin + 1, int(np.searchsorted(ends, done + WINDOW_BYTES, side="right")))
-        yield rows[begin:end]
-        begin, done = end, int(ends[end - 1])
-
-
 def _reader(
-    work: Location, runs: Sequence[Run], rows: _Rows, payload: Payload
+    work: Location, segments: Sequence[Segment], rows: _Rows, payload: Payload
 ) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
     """Return a function that loads rows in slices; each reuses the memory of the previous slice."""
     if payload.is_in_memory:
-        all_records = _records(work, runs, rows, payload)
+        all_records = _records(work, segments, rows, payload)
         return lambda part: iter([(rows[part], all_records[part])])
     return lambda part: (
-        (window, _records(work, runs, window, payload)) for window in _windows(rows[part])
+        (window, _records(work, segments, window, payload))
+        for window in (rows[part][each] for each in payload.slices(rows[part]["length"]))
     )
 
 
-def _records(work: Location, runs: Sequence[Run], rows: _Rows, payload: Payload) -> _Records:
+def _records(
+    work: Location, segments: Sequence[Segment], rows: _Rows, payload: Payload
+) -> _Records:
     """Load *rows* and check their checksums."""
     room, places = payload.load(rows["place"], rows["length"])
     records = []
@@ -244,10 +243,10 @@ def _records(work: Location, runs: Sequence[Run], rows: _Rows, payload: Payload)
         try:
             check(record)
         except RecordError as error:
-            run, offset = (int(rows[name][number]) for name in ("run", "offset"))
+            segment, offset = (int(rows[name][number]) for name in ("segment", "offset"))
             raise DamagedRecord(
                 str(error),
-                where=f"{work / runs[run].path} at byte {offset}",
+                where=f"{work / segments[segment].path} at byte {offset}",
                 hint=DAMAGED_HINT,
             ) from error
         records.append(record.data)

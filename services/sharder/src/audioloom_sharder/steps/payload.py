@@ -1,6 +1,7 @@
-"""Hold the records of a unit of shards: in memory, or in a local file where memory is too small."""
+"""Hold the records of a unit of work: in memory, or in a local file where memory is too small."""
 
 import tempfile
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import numpy as np
@@ -9,6 +10,10 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DiskFull
 from audioloom_sharder.steps.job import DAMAGED_HINT
+
+#: Payload held in memory; a local file collects that of a larger unit. A larger shard is encoded
+#: twice: for its name, and for the write.
+WINDOW_BYTES = 256 << 20
 
 
 class Payload:
@@ -20,7 +25,7 @@ class Payload:
 
     def __init__(self, room: NDArray[np.uint8]) -> None:
         self._room = room
-        self._size = 0
+        self._used = self._spilled = 0
         self._file: BinaryIO | None = None
 
     @property
@@ -28,37 +33,62 @@ class Payload:
         """Whether memory holds all records."""
         return self._file is None
 
+    def reserve(self, size: int) -> NDArray[np.uint8]:
+        """Return the memory of the next *size* bytes; fill it before the next call.
+
+        Raises:
+            DiskFull: the folder of temporary files has no room for the bytes before.
+        """
+        if self._used + size > len(self._room):
+            self._spill()
+            if size > len(self._room):
+                self._room = np.empty(size, np.uint8)
+        begin, self._used = self._used, self._used + size
+        return self._room[begin : self._used]
+
     def add(self, stream: BinaryIO, where: Location, start: int, size: int) -> int:
         """Copy *size* bytes of a file and return their place.
 
         Raises:
             DamagedRecord: the file ends before.
-            DiskFull: the folder of temporary files has no room for them.
+            DiskFull: as `reserve`.
         """
-        place, self._size = self._size, self._size + size
+        place = self._spilled + self._used
         stream.seek(start)
-        if self._file is None and self._size <= len(self._room):
-            _fill(self._room[place : self._size], stream, where)
-            return place
+        while size:
+            piece = self.reserve(min(size, len(self._room)))
+            _fill(piece, stream, where)
+            size -= len(piece)
+        return place
+
+    def _spill(self) -> None:
+        """Move the bytes in memory to the end of the local file."""
+        if not self._used:
+            return
+        self._spilled += self._used
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="audioloom-sharder-")  # noqa: SIM115
-                self._file.write(self._room[:place].data)
-            while size:
-                piece = self._room[: min(size, len(self._room))]
-                _fill(piece, stream, where)
-                self._file.write(piece.data)
-                size -= len(piece)
+            self._file.write(self._room[: self._used].data)
             self._file.flush()
         except OSError as error:
             raise DiskFull(
                 "the local disk has no room for the records of some shards",
                 where=tempfile.gettempdir(),
-                expected=f"{self._size:,} bytes",
+                expected=f"{self._spilled:,} bytes",
                 found=str(error),
                 hint="Point TMPDIR to a larger disk, or use fewer --executor-cores.",
             ) from error
-        return place
+        self._used = 0
+
+    def slices(self, lengths: NDArray[np.int64]) -> Iterator[slice]:
+        """Cut records of these lengths into slices that memory can hold, or of one record."""
+        ends = np.cumsum(lengths)
+        begin, done = 0, 0
+        while begin < len(ends):
+            end = max(begin + 1, int(np.searchsorted(ends, done + len(self._room), side="right")))
+            yield slice(begin, end)
+            begin, done = end, int(ends[end - 1])
 
     def load(
         self, places: NDArray[np.int64], lengths: NDArray[np.int64]
@@ -66,6 +96,7 @@ class Payload:
         """Load records; return memory that holds them until the next call, and where in it."""
         if self._file is None:
             return self._room, places
+        self._spill()
         if len(self._room) < (total := int(lengths.sum())):
             self._room = np.empty(total, np.uint8)
         order = np.argsort(places)

@@ -33,7 +33,10 @@ from audioloom_sharder.windows.metadata_scan import COUNTED, SECTIONS, SUMMARY, 
 
 _INT = np.dtype("<i8")
 _SCANS = np.dtype([("path", "S64"), ("offsets", _INT, (len(SECTIONS),))])
-"""A scan file: its path in the folder of intermediate files, and where its sections begin."""
+"""A scan file: its name, and where its sections begin."""
+_RANKS = np.dtype([("path", "S64"), ("starts", _INT), ("ranks", _INT)])
+"""A file of ranks: its name, and where two arrays begin behind the groups: the start of each
+features file in the ranks, and the ranks."""
 
 
 class DuplicateWindowError(Exception):
@@ -77,7 +80,21 @@ def rank_range(job: Job, scans: StoredArray, number: int) -> Receipt:
     counted = count_distinct(
         **{name: sections[name] for name in COUNTED}, splits=len(job.rules.splits)
     )
-    return publish_arrays(job, RANKS, number, [groups, *found], {"counted": asdict(counted)})
+    starts = np.cumsum([0, *map(len, found)], dtype=_INT)
+    arrays = [groups, starts, np.concatenate(found)]
+    return publish_arrays(job, RANKS, number, arrays, {"counted": asdict(counted)})
+
+
+def table_of_ranks(job: Job, ranked: Sequence[Receipt]) -> StoredArray:
+    """Tell all tasks where the groups and the ranks of all ranges lie."""
+    rows = [(one.files[0].path.encode(), *one.counts["offsets"][1:3]) for one in ranked]
+    return publish_table(job, 1, np.array(rows, _RANKS))
+
+
+def groups_in(job: Job, ranks: StoredArray) -> list[StoredArray]:
+    """Return the groups of each range."""
+    rows = read_table(ranks, _RANKS)[["path", "starts"]].tolist()
+    return [StoredArray(job.folder_of(RANKS) / path.decode(), 0, size) for path, size in rows]
 
 
 def _read_range(
@@ -88,7 +105,7 @@ def _read_range(
     before = np.zeros(splits, _INT)
     found: dict[str, list[NDArray[np.void]]] = {name: [] for name in SECTIONS}
     for row in read_table(scans, _SCANS):
-        where = job.work / row["path"].decode()
+        where = job.folder_of(SCANS) / row["path"].decode()
         with open_read(where) as stream:
             header = read_items(stream, where, 0, _INT, 0, edges + job.ranges * splits)
             starts = header[:edges].reshape(len(SECTIONS), -1)[:, number : number + 2].tolist()
@@ -100,19 +117,26 @@ def _read_range(
     return before, found
 
 
-def ranks_of(records: StoredArray, ranked: Sequence[StoredArray]) -> NDArray[np.void]:
+def ranks_of(job: Job, ranks: StoredArray, number: int, records: StoredArray) -> NDArray[np.void]:
     """Return row, split and rank of every record of a features file, ordered by row.
 
     An omitted row has no record, a repeated row has several.
 
     Args:
-        records: the section of the scan file.
-        ranked: the ranks of its records, range by range.
+        job: of the run.
+        ranks: the table of ranks.
+        number: of the features file.
+        records: the section of its scan file.
     """
-    scanned = records.read(SECTIONS["records"])
+    scanned, parts = records.read(SECTIONS["records"]), []
+    for path, starts, values in read_table(ranks, _RANKS).tolist():
+        where = job.folder_of(RANKS) / path.decode()
+        with open_read(where) as stream:
+            edges = read_items(stream, where, starts, _INT, number, number + 2).tolist()
+            parts.append(read_items(stream, where, values, _INT, *edges))
     found = np.empty(len(scanned), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
     found["row"], found["split"] = scanned["row"], scanned["split"]
-    found["rank"] = np.concatenate([one.read(_INT) for one in ranked])
+    found["rank"] = np.concatenate(parts)
     return found[np.lexsort((found["rank"], found["row"]))]
 
 
