@@ -55,7 +55,7 @@ def publish_groups(
         sha256.update(chunk)
         size += len(chunk)
     path = groups_path(sha256.hexdigest())
-    write_named(job.folder / path, chunks(), size)
+    write_named(job.folder / path, chunks(), size)()
     entry = FileEntry(
         path=path, bytes=size, sha256=sha256.hexdigest(), role=SPLITS_ROLE, records=groups
     )

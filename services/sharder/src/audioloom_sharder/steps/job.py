@@ -16,10 +16,10 @@ The first receipt says which file counts.
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -128,24 +128,34 @@ def publish_unit(
     return publish_receipt(folder, receipt)
 
 
-def write_named(where: Location, chunks: Iterable[bytes | memoryview], size: int) -> None:
+def write_named(
+    where: Location, chunks: Iterable[bytes | memoryview], size: int
+) -> Callable[[], None]:
     """Write a file whose name is a digest of its content: perhaps another attempt wrote it.
 
-    Raises:
-        DamagedShards: the file is there with another size.
+    The file appears when the function that is returned is called, perhaps in another thread: HDFS
+    takes half a second for that where a file has one replica. The function raises DamagedShards if
+    the file was there with another size.
     """
-    try:
-        with create(where) as stream:
-            stream.writelines(chunks)
-    except AlreadyExists:
-        found = stat(where).size
-        if found != size:
-            raise DamagedShards(
-                expected=f"{size} bytes",
-                found=found,
-                where=where,
-                hint="The file was changed after it was written: remove it and run again.",
-            ) from None
+    written = None
+    with suppress(AlreadyExists), ExitStack() as stack:
+        stack.enter_context(create(where)).writelines(chunks)
+        written = stack.pop_all()
+    return partial(_finish, written, where, size)
+
+
+def _finish(written: ExitStack | None, where: Location, size: int) -> None:
+    if written is not None:
+        with suppress(AlreadyExists):
+            written.close()
+            return
+    if (found := stat(where).size) != size:
+        raise DamagedShards(
+            expected=f"{size} bytes",
+            found=found,
+            where=where,
+            hint="The file was changed after it was written: remove it and run again.",
+        )
 
 
 def publish_arrays(

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import pairwise
@@ -46,6 +47,10 @@ _COUNT_BYTES = 12
 """A count in the list, with the signs around it and its label."""
 
 _Records: TypeAlias = list[memoryview]
+_Written: TypeAlias = tuple[FileEntry, Callable[[], None]]
+
+#: Files of a unit that appear in the background while the next shards are encoded.
+_CLOSED_AT_ONCE = 16
 
 
 class ShardUnit(NamedTuple):
@@ -75,11 +80,13 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
     """Write some shards with their indexes: a unit of the last step."""
     split, segments = layout.splits[unit.split], segments_in(table)
     files: list[FileEntry] = []
+    closes: list[Future[None]] = []
     coefficients: list[CoefficientSums] = []
     expected = split.bytes * len(unit.shards) // split.shards
     with (
         buffer(min(WINDOW_BYTES, expected + expected // 4)) as room,
         closing(Payload(room)) as payload,
+        ThreadPoolExecutor(_CLOSED_AT_ONCE, "closing") as threads,
     ):
         work = job.folder_of(SEGMENTS)
         rows, bounds = _gather(work, segments, split, unit.shards, payload)
@@ -87,7 +94,12 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
             labels = _label_counts(rows[part], layout)
             windows = partial(read, part)
-            files += _write(job, split, shard, rows[part], labels, windows, coefficients)
+            written = _write(job, split, shard, rows[part], labels, windows, coefficients)
+            for entry, close in written:
+                files.append(entry)
+                closes.append(threads.submit(close))
+    for each in closes:
+        each.result()
     name = unit_name(job, SHARDS, unit.number)
     total = sum(coefficients, CoefficientSums())
     sums = {"moments": COEFFICIENT_SUMS.dump_python(total, mode="json")}
@@ -146,7 +158,8 @@ def _write(
     labels: dict[str, int] | None,
     read: Callable[[], Iterator[tuple[_Rows, _Records]]],
     coefficients: list[CoefficientSums],
-) -> tuple[FileEntry, ...]:
+) -> Iterator[_Written]:
+    """Yield the files of a shard, each with the function that lets it appear."""
     sha256, plain = hashlib.sha256(), hashlib.sha256()
     rules, length = job.rules, int(rows["length"].sum())
 
@@ -173,7 +186,7 @@ def _write(
     content = sha256.hexdigest()
     path = shard_path(split.name, shard, content, rules.recipe.format)
     again = (records for _, records in read())
-    write_named(job.folder / path, held or encode_shard(rules, again), size)
+    close = write_named(job.folder / path, held or encode_shard(rules, again), size)
     entry = FileEntry(
         path=path,
         bytes=size,
@@ -187,16 +200,18 @@ def _write(
         if rules.is_stream
         else None,
     )
-    return (entry, _write_index(job, entry, rows)) if rules.indexed else (entry,)
+    yield entry, close
+    if rules.indexed:
+        yield _write_index(job, entry, rows)
 
 
-def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
-    """Publish the index of a shard; its offsets count in the uncompressed shard."""
+def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> _Written:
+    """Write the index of a shard; its offsets count in the uncompressed shard."""
     path = index_path(shard.path)
     offset = np.cumsum(rows["length"]) - rows["length"]
     columns = [offset, rows["length"], offset + rows["values"], rows["label"]]
     data = dump(np.stack(columns, axis=1))
-    write_named(job.folder / path, [data], len(data))
+    close = write_named(job.folder / path, [data], len(data))
     changed = {
         "path": path,
         "bytes": len(data),
@@ -205,7 +220,7 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
         "labels": None,
         "uncompressed": None,
     }
-    return shard.model_copy(update=changed)
+    return shard.model_copy(update=changed), close
 
 
 def _label_counts(rows: _Rows, layout: Layout) -> dict[str, int] | None:
