@@ -1100,7 +1100,7 @@ def ordered(run: Run) -> Run:
 
 
 def minor_1() -> None:
-    """Version 1.1: storages of objects, and the agreement of features."""
+    """Version 1.1: storages of objects; the agreement and the digests of features."""
     for kind, make in KINDS.items():
         run = at_minor_1(make(COMPLETE))
         if kind == "features":
@@ -1110,6 +1110,7 @@ def minor_1() -> None:
                 "windows": 8,
                 "deviation": 0.00025,
             }
+            run.manifest["recipe"]["digest"] = "head"
         good(f"{kind}-1.1-complete", "3.6", f"every field of a {kind} manifest", run)
         good(f"{kind}-1.1-minimal", "3.6", "no field of version 1.1", at_minor_1(make(MINIMAL)))
         run = at_minor_1(make(COMPLETE))
@@ -1137,6 +1138,9 @@ def minor_1() -> None:
         bad(
             f"features-1.1-agreement-{name}", "8.2", "a field that is out of bounds", MALFORMED, run
         )
+    run = at_minor_1(features(COMPLETE))
+    run.manifest["recipe"]["digest"] = "tail"
+    bad("features-1.1-digest-unknown", "8.1", "a digest that 1.1 does not know", MALFORMED, run)
 
 
 def at_minor_1(run: Run) -> Run:

@@ -52,13 +52,14 @@ def _digest(content: bytes) -> str:
             st.tuples(st.just("end"), st.integers(-5000, 0)),
         ),
         max_size=12,
-    )
+    ),
+    st.integers(0, 6000),
 )
 def test_the_digest_is_that_of_the_file_whatever_is_read_in_whatever_order(
-    steps: list[tuple[str, int]],
+    steps: list[tuple[str, int]], most: int
 ) -> None:
-    """And what is read is what the file holds."""
-    plain, reader = io.BytesIO(CONTENT), DigestingReader(io.BytesIO(CONTENT))
+    """Or that of its first bytes; and what is read is what the file holds."""
+    plain, reader = io.BytesIO(CONTENT), DigestingReader(io.BytesIO(CONTENT), most)
     for step, number in steps:
         if step == "read":
             assert plain.read(number) == reader.read(number)
@@ -70,9 +71,16 @@ def test_the_digest_is_that_of_the_file_whatever_is_read_in_whatever_order(
             assert plain.seek(number, 1) == reader.seek(number, 1)
         assert plain.tell() == reader.tell()
 
-    assert _digest(CONTENT) == reader.finish()
-    assert _digest(CONTENT) == reader.finish()
-    assert len(CONTENT) == reader.hashed
+    assert _digest(CONTENT[:most]) == reader.finish()
+    assert _digest(CONTENT[:most]) == reader.finish()
+    assert len(CONTENT[:most]) == reader.hashed
+
+
+def test_a_digest_of_the_first_bytes_reads_no_more() -> None:
+    """However long the file is."""
+    source = _Counting(CONTENT)
+    assert _digest(CONTENT[:100]) == DigestingReader(source, 100).finish()
+    assert 100 == source.total
 
 
 def test_a_long_jump_ahead_is_not_filled_but_made_up_at_the_end(

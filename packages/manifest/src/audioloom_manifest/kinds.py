@@ -102,6 +102,9 @@ class FeaturesRecipe(Recipe):
     )
     unit_bytes: Positive
     unit_recordings: Positive
+    digest: Annotated[Literal["whole", "head"], since(1, "whole")] = Field(
+        default="whole", description="the bytes of a recording that `recording_sha256` covers"
+    )
 
 
 class Agreement(Part):

@@ -160,7 +160,7 @@ class PlanSettings(FeatureSettings):
     """Settings of `plan`: all that decides what a run makes."""
 
     groups: ClassVar = {
-        "Windows": "windows window_seconds hop_seconds channels",
+        "Windows": "windows window_seconds hop_seconds channels digest",
         "Audio without a header": "raw_format raw_rate raw_channels",
         "Units of work": "unit_bytes unit_recordings",
     }
@@ -186,6 +186,11 @@ class PlanSettings(FeatureSettings):
     )
     channels: Literal["mix", "split", "left", "right"] = Field(
         "mix", description="Average the channels, split them, or take one."
+    )
+    digest: Literal["whole", "head"] = Field(
+        "whole",
+        description="Bytes of a recording that its digest covers: all, or the first MiB, so that"
+        " --windows first reads no more.",
     )
     raw_format: Literal["alaw", "mulaw", "gsm"] | None = Field(
         None, description="Coding of files without a header. Default: refuse them."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,32 @@ def test_a_late_refusal_leaves_no_windows(tmp_path: Path) -> None:
     with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
         assert isinstance(outcome, Refused)
         assert "non_finite" == outcome.kind
+
+
+@pytest.mark.parametrize("head", [5000, 1 << 20])
+def test_a_digest_of_the_head_reads_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: int
+) -> None:
+    """It covers the first bytes and the size; a recording that is longer is not read to its end."""
+    monkeypatch.setattr(extract_module, "HEAD_BYTES", head)
+    path = write_wav(tmp_path / "x.wav", 30.0)
+    data, settings, read = path.read_bytes(), replace(SETTINGS, windows="first"), 0
+
+    class Counting(extract_module.MonitoredFile):
+        def read(self, size: int = -1, /) -> bytes:
+            nonlocal read
+            found = super().read(size)
+            read += len(found)
+            return found
+
+    monkeypatch.setattr(extract_module, "MonitoredFile", Counting)
+    with extract_recording(locate(tmp_path), row_of(path), settings, whole=False) as outcome:
+        assert isinstance(outcome, Extracted)
+        (row,) = outcome.rows
+    digest = hashlib.sha256(data[:head]).hexdigest()
+    assert hashlib.sha256(f"{digest} {len(data)}".encode()).hexdigest() == row["recording_sha256"]
+    assert len(data) == row["recording_bytes"]
+    assert head > len(data) or read < len(data) / 2
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

@@ -1,10 +1,11 @@
-"""Whole jobs from features to TFRecord shards: processor time of every process, and memory.
+"""Whole jobs from features to TFRecord shards: time of the processor and of the clock, and memory.
 
-Each job is a tree of processes of its own: Python, Java, Java's Python workers. What counts is the
-processor time of all of them, so the same work costs the same on one core and on two, and beside
-busy neighbours. Cold is all that a first job in fresh processes takes, from their start to its end,
-the session's start included; warm is a second job of the same size in the same session, and nothing
-is subtracted from it.
+Each job is a tree of processes of its own: Python, Java, Java's Python workers. The processor time
+is that of all of them, so the same work costs the same on one core and on two, and beside busy
+neighbours. The clock also shows the waits for HDFS, which are longest where files have one replica.
+Only a quiet machine gives its figures. Cold is all that a first job in fresh processes takes, from
+their start to its end, the session's start included; warm is a second job of the same size in the
+same session, and nothing is subtracted from it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -40,21 +42,24 @@ OURS, JVM, SHUFFLED = "audioloom", "JVM path", "Spark shuffle"
 NAMES = {NAIVE: "naive", JVM: "jvm_path", SHUFFLED: "shuffled", OURS: "ours", FLOOR: "floor"}
 LEAST = 4.0
 """Times the naive job that ours is to be, warm; less is a failure, and so is less than the JVM."""
-WARM = "warm"
+WARM, CLOCK = "warm", "warm, by the clock"
 _MICRO = 1e6
 _VALUE_BYTES = 4 * SHAPE[0] * SHAPE[1]
 # Blocks are as large as clusters have them: a shard is one.
-_CLUSTER = ("--nodes=1", "--hdfs-only", "--block-mb=128")
+_CLUSTERS = {"hdfs": 2, "hdfs-1": 1}
+_CLUSTER = ("--hdfs-only", "--block-mb=128")
 # What quiets the other benchmarks is not what users have.
 _NOT_FOR_JOBS = ("MALLOC_", "OMP_", "OPENBLAS_")
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What one run of a lane took: processor seconds of its first and second job, MiB at most."""
+    """What one run of a lane took: seconds of its first and second job, MiB at most."""
 
     cold: float
+    """Processor seconds."""
     warm: float
+    warm_clock: float
     memory: float
 
 
@@ -69,8 +74,14 @@ class Place:
 def declare(parser: argparse.ArgumentParser) -> None:
     """The options of this benchmark."""
     add = parser.add_argument
-    storages = ("local", "hdfs")
-    add("--storage", nargs="+", choices=storages, default=["local"], help="default: local")
+    storages = ("local", *_CLUSTERS)
+    add(
+        "--storage",
+        nargs="+",
+        choices=storages,
+        default=["local"],
+        help="hdfs has two nodes and two replicas, hdfs-1 one of each; default: local",
+    )
     add("--cores", nargs="+", type=int, default=[2], help="default: 2")
     add("--folder", type=Path, default=None, help="for local; default: memory, if there is any")
     add("--growth", action="store_true", help="instead: the cost of 1 to 8 times the rows")
@@ -110,11 +121,11 @@ def bench(
 
 @contextmanager
 def _place(storage: str, folder: Path | None) -> Iterator[Place]:
-    if storage == "hdfs":
-        with running(*_CLUSTER) as cluster, cluster.exported():
+    if nodes := _CLUSTERS.get(storage):
+        with running(f"--nodes={nodes}", *_CLUSTER) as cluster, cluster.exported():
             root = f"{cluster.hdfs}/bench-shard"
             make_folder(locate(root))
-            yield Place("HDFS", root)
+            yield Place(f"HDFS, {nodes} replica{'s' * (nodes > 1)}", root)
         return
     memory = Path("/dev/shm")  # noqa: S108 - that it is in memory is what it is for
     parent = folder or (memory if os.access(memory, os.W_OK) else None)
@@ -193,19 +204,22 @@ class Jobs:
         ):
             assert process.stdin is not None  # noqa: S101 - pipes were asked for
             assert process.stdout is not None  # noqa: S101
-            times = []
+            times, begun, ended = [], 0.0, 0.0
             for number in range(2):
                 if process.stdout.readline().strip() != DONE:
                     process.wait()
                     errors.seek(0)
                     raise RuntimeError(f"{name} ended early:\n{errors.read()[-3000:]}")
                 times.append(watch.cpu_seconds())
+                ended = time.perf_counter()
                 expect_all(out / str(number), rows)
                 remove_tree(out / str(number))
+                if number == 0:
+                    begun = time.perf_counter()
                 process.stdin.write("\n")
                 process.stdin.flush()
         cold, both = times
-        taken = Taken(cold, both - cold, watch.megabytes)
+        taken = Taken(cold, both - cold, ended - begun, watch.megabytes)
         print(f"{name}: {taken}", file=sys.stderr)  # what takes minutes says how far it is
         return taken
 
@@ -231,6 +245,7 @@ def figures(found: Mapping[str, Sequence[Taken]], rows: int, title: str) -> list
     """Medians, and medians of the ratios within a round; where nobody is naive, of the first."""
     kinds: dict[tuple[str, str], Callable[[Taken], float]] = {
         (WARM, "µs CPU / record"): lambda each: each.warm / rows * _MICRO,
+        (CLOCK, "µs / record"): lambda each: each.warm_clock / rows * _MICRO,
         ("cold", "µs CPU / record"): lambda each: each.cold / rows * _MICRO,
         ("memory", "MB"): lambda each: each.memory,
     }

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 from typing import Protocol
 
 _PIECE = 1 << 20
@@ -41,24 +42,27 @@ class DigestingReader:
     Bytes that are read twice are hashed once. `finish` reads the bytes that nobody read (after a
     first window, in skipped chunks). So the digest always covers the whole file, also after a
     refusal, and the file is read once as long as the decoder goes forward. *source* may be at any
-    position; hashing starts at byte 0.
+    position; hashing starts at byte 0 and ends after *most* bytes.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, most: int = sys.maxsize) -> None:
         self._source = source
+        self._most = most
         self._sha256 = hashlib.sha256()
         self._hashed = 0
         self._position = source.tell()
 
     def read(self, size: int = -1, /) -> bytes:
         """Read up to *size* bytes from the position and hash the new bytes."""
-        if 0 < self._position - self._hashed <= GAP_BYTES:
-            self._hash_up_to(self._position)
+        if 0 < min(self._position, self._most) - self._hashed <= GAP_BYTES:
+            self._hash_up_to(min(self._position, self._most))
+            self._source.seek(self._position)
         data = self._source.read(size)
         start, self._position = self._position, self._position + len(data)
-        if start <= self._hashed < self._position:
-            self._sha256.update(memoryview(data)[self._hashed - start :])
-            self._hashed = self._position
+        if start <= self._hashed < min(self._position, self._most):
+            new = memoryview(data)[self._hashed - start : self._most - start]
+            self._sha256.update(new)
+            self._hashed += len(new)
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
@@ -72,7 +76,7 @@ class DigestingReader:
 
     @property
     def hashed(self) -> int:
-        """Bytes hashed so far, counted from the start; after `finish`, the size of the file."""
+        """Bytes hashed so far, counted from the start; after `finish`, at most the file's size."""
         return self._hashed
 
     def finish(self) -> str:
@@ -81,17 +85,15 @@ class DigestingReader:
         Further calls return the same digest. Errors of the source pass through; a later call
         resumes the reading.
         """
-        self._hash_up_to(None)
-        self._position = self._source.seek(0, os.SEEK_END)
+        self._hash_up_to(self._most)
+        self._position = self._source.seek(self._hashed)
         return f"sha256:{self._sha256.hexdigest()}"
 
-    def _hash_up_to(self, end: int | None) -> None:
+    def _hash_up_to(self, end: int) -> None:
         self._source.seek(self._hashed)
-        while end is None or self._hashed < end:
-            data = self._source.read(_PIECE if end is None else min(_PIECE, end - self._hashed))
+        while self._hashed < end:
+            data = self._source.read(min(_PIECE, end - self._hashed))
             if not data:
                 break
             self._sha256.update(data)
             self._hashed += len(data)
-        if end is not None:
-            self._source.seek(end)

@@ -78,6 +78,7 @@ def extract_features(
         settings=extraction,
         attempt=attempt.id,
         basis=basis_of(planned),
+        whole=recipe_in(planned).digest == "whole",
     )
     limits = WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout)
     in_spark = partial(

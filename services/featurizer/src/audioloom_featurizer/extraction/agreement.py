@@ -121,7 +121,7 @@ def _compared(
     heartbeat: Heartbeat,
 ) -> Comparison:
     path = stored.row["path"]
-    with extract_recording(source, stored.row, by_librosa, heartbeat) as outcome:
+    with extract_recording(source, stored.row, by_librosa, heartbeat, whole=False) as outcome:
         if isinstance(outcome, Refused):
             found = f"{outcome.kind}: {outcome.row['message']}"
             return Comparison(unread=(f"{path}: expected to read it again, found {found}",))

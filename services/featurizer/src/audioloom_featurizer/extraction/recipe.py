@@ -68,6 +68,7 @@ def recipe_of(settings: PlanSettings, stats: RecordingsStats) -> FeaturesRecipe:
         headerless=None if raw is None else Headerless(**asdict(raw)),
         unit_bytes=int(settings.unit_bytes or bounds.bytes),
         unit_recordings=settings.unit_recordings or bounds.recordings,
+        digest=settings.digest,
     )
 
 

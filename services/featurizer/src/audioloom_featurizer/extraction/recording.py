@@ -4,6 +4,8 @@ Windows wait on scratch disk until the last sample of the recording was read. So
 recording are in the features or none is, and memory does not grow with the recording's length.
 """
 
+import hashlib
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -44,6 +46,8 @@ TRIES = 3
 WAIT_SECONDS = 0.5
 IN_MEMORY_BYTES = 8 << 20
 MOST_MESSAGE = 500
+HEAD_BYTES = 1 << 20
+"""Bytes that a digest of a recording's head covers."""
 
 _OF_WINDOWS = ("channel", "window", "start_seconds", "valid_samples", "valid_frames", "flags")
 _STORAGE_CLASSES: tuple[tuple[type[StorageError], Cause], ...] = (
@@ -96,11 +100,13 @@ def extract_recording(
     row: Row,
     settings: ExtractionSettings,
     heartbeat: Heartbeat | None = None,
+    *,
+    whole: bool = True,
 ) -> Iterator[Extracted | Refused]:
     """Extract one recording of the inventory; retry a failure of storage a few times.
 
     The source is the folder of the recordings, or the recordings of a unit, which keep a container
-    open.
+    open. The digest covers the *whole* recording, or its first MiB and its size.
 
     Raises:
         AudioError: this machine lacks a library; the recording may be fine.
@@ -109,18 +115,18 @@ def extract_recording(
     beats = heartbeat or Heartbeat()
     if isinstance(source, Location):
         with closing(Members(source, [row], beats)) as members:
-            yield from _tried(members, row, settings, beats)
+            yield from _tried(members, row, settings, beats, whole=whole)
     else:
-        yield from _tried(source, row, settings, beats)
+        yield from _tried(source, row, settings, beats, whole=whole)
 
 
 def _tried(
-    members: Members, row: Row, settings: ExtractionSettings, heartbeat: Heartbeat
+    members: Members, row: Row, settings: ExtractionSettings, heartbeat: Heartbeat, *, whole: bool
 ) -> Iterator[Extracted | Refused]:
     """Yield the outcome of the last try, which is valid until the iterator goes on."""
     for number in range(1, TRIES + 1):
         with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as scratch:
-            outcome = _try(members, row, settings, scratch, heartbeat)
+            outcome = _try(members, _Reading(row, settings, scratch, heartbeat, whole=whole))
             if isinstance(outcome, Extracted) or not outcome.row["retryable"] or number == TRIES:
                 yield outcome
                 return
@@ -143,14 +149,7 @@ def refused(row: Row, refusal: Refusal) -> Refused:
     )
 
 
-def _try(
-    members: Members,
-    row: Row,
-    settings: ExtractionSettings,
-    scratch: IO[bytes],
-    heartbeat: Heartbeat,
-) -> Extracted | Refused:
-    reading = _Reading(row, settings, scratch, heartbeat)
+def _try(members: Members, reading: "_Reading") -> Extracted | Refused:
     try:
         return reading.run(members)
     except (_Changed, BadContainer) as error:
@@ -165,7 +164,7 @@ def _try(
         kinds = (name for base, name in _STORAGE_CLASSES if isinstance(error, base))
         kind: Cause = next(kinds, "storage")
         message = f"expected {error.expected or 'a file'}, found {error.found}"
-        if kind == "missing" and may_be_escaped(row["path"]):
+        if kind == "missing" and may_be_escaped(reading.row["path"]):
             kind = "bad_name"
             message = "expected a name in UTF-8, found other bytes, listed as \\xNN: rename it"
         return reading.refuse(kind, message, retryable=isinstance(error, Unavailable))
@@ -188,6 +187,7 @@ class _Reading:
     settings: ExtractionSettings
     scratch: IO[bytes]
     heartbeat: Heartbeat
+    whole: bool
     stage: Stage = "open"
     reader: DigestingReader | None = None
 
@@ -199,7 +199,8 @@ class _Reading:
         with members.open(self.row) as file:
             self.heartbeat.answered(0)
             self._check_unchanged(where)
-            self.reader = DigestingReader(MonitoredFile(file, self.heartbeat))
+            monitored = MonitoredFile(file, self.heartbeat)
+            self.reader = DigestingReader(monitored, sys.maxsize if self.whole else HEAD_BYTES)
             self._reached("header")
             try:
                 with extract(self.reader, self.settings, name=self.row["path"]) as extraction:
@@ -239,15 +240,18 @@ class _Reading:
             self.scratch.write(window.values.astype(order, copy=False).tobytes())
             windows.append({name: getattr(window, name) for name in _OF_WINDOWS})
             self.heartbeat.beat()
-        sha256 = reader.finish().removeprefix("sha256:")
-        self._check_size(reader.hashed)
+        size, sha256 = self.row["size"], reader.finish().removeprefix("sha256:")
+        if self.whole:
+            self._check_size(reader.hashed)
+        else:  # files of one recorder may begin alike
+            sha256 = hashlib.sha256(f"{sha256} {size}".encode()).hexdigest()
         summary = extraction.summary
         recording, read = summary.recording, summary.seconds_read
         seconds = read if summary.complete or recording.seconds is None else recording.seconds
         whole = {
             **{name: self.row[name] for name in ("path", "member", "label", "target", "group")},
             "recording_sha256": sha256,
-            "recording_bytes": reader.hashed,
+            "recording_bytes": size,
             "recording_seconds": seconds,
             "recording_rate": recording.sample_rate,
             "recording_channels": recording.channels,

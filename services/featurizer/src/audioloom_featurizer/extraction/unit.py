@@ -58,6 +58,7 @@ class UnitContext:
         source: the folder that the inventory's paths are relative to.
         attempt: the id of the attempt that processes the units.
         basis: digest of recipe and inputs, for the names of receipts.
+        whole: whether digests of recordings cover all of their bytes.
     """
 
     folder: Location
@@ -67,6 +68,7 @@ class UnitContext:
     settings: ExtractionSettings
     attempt: str
     basis: str
+    whole: bool = True
 
 
 def extract_unit(
@@ -122,7 +124,9 @@ def _extracted(
     heartbeat.start(number)
     with (
         translated_errors(),
-        extract_recording(members, row, context.settings, heartbeat) as outcome,
+        extract_recording(
+            members, row, context.settings, heartbeat, whole=context.whole
+        ) as outcome,
     ):
         heartbeat.finish()
         yield outcome
