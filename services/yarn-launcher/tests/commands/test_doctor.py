@@ -14,7 +14,8 @@ from audioloom_yarn_launcher.preflight.check_result import ok
 
 BEFORE = [
     *("configuration", "Java here", "temp dir", "room here", "skein's key", "class path"),
-    *("proxies", "identity", "ResourceManager", "NameNode", "root", "encryption zone", "queue"),
+    *("proxies", "identity", "ResourceManager", "NameNode", "replication", "root"),
+    *("encryption zone", "queue"),
 ]
 DEAD = "127.0.0.1:1"
 

@@ -130,6 +130,12 @@ def test_gpus_that_no_node_offers_are_a_failure() -> None:
     assert "warning" == cluster.check_gpus(None, 1).state
 
 
+@pytest.mark.parametrize(("copies", "state"), [("", "ok"), ("1", "warning"), ("3", "ok")])
+def test_one_copy_of_each_file_is_a_warning(copies: str, state: str) -> None:
+    """It is slow to write, and lost with its disk."""
+    assert state == cluster.replication(small_hadoop({"dfs.replication": copies})).state
+
+
 @pytest.mark.parametrize(
     ("value", "state"), [("", "warning"), ("false", "warning"), ("true", "ok")]
 )

@@ -104,6 +104,7 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         "identity": lambda hadoop: local.identity(hadoop, login),
         "ResourceManager": cluster_checks.resource_manager,
         "NameNode": cluster_checks.default_system,
+        "replication": cluster_checks.replication,
         "root": lambda _: cluster_checks.root_storage(root),
         "encryption zone": lambda hadoop: cluster_checks.encryption(hadoop, root),
         "queue": lambda hadoop: cluster_checks.queue(hadoop, shape, settings.workers),

@@ -47,6 +47,15 @@ def default_system(hadoop: Hadoop) -> CheckResult:
     return ok("NameNode", f"{hadoop.value('fs.defaultFS')} answers")
 
 
+def replication(hadoop: Hadoop) -> CheckResult:
+    """Check that HDFS keeps more than one copy of a new file."""
+    copies = hadoop.value("dfs.replication")
+    if copies == "1":
+        text = "one copy of each file: each close takes half a second, and a lost disk loses it"
+        return warning("replication", text, "Set dfs.replication to 2 or 3 in HADOOP_CONF_DIR.")
+    return ok("replication", f"{copies or 'the default number of'} copies of each file")
+
+
 def root_storage(root: Location) -> CheckResult:
     """Check that the root's storage answers."""
     there = exists(root)
