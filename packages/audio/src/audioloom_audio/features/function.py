@@ -66,12 +66,10 @@ class Function:
 
     def resolve(self, engine: Engine, window: WindowShape) -> str:
         """The function computes by itself."""
-        del engine, window
         return "function"
 
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
         """Call the function for every window; the power of its samples tells silence."""
-        del engine
         kept = self.shape(window)
 
         def analyse(padded: NDArray[np.float32], _: int) -> Analysis:

@@ -61,5 +61,4 @@ class MelSpectrum:
 
     def valid_frames(self, window: WindowShape, valid: int) -> int:
         """Frames centred within the first *valid* samples, from the first."""
-        del window
         return 1 + valid // self.hop_length

@@ -26,17 +26,14 @@ class Waveform:
 
     def valid_frames(self, window: WindowShape, valid: int) -> int:
         """The recorded samples: a frame is a sample."""
-        del window
         return valid
 
     def resolve(self, engine: Engine, window: WindowShape) -> str:
         """NumPy copies samples; there is nothing to compute."""
-        del engine, window
         return "numpy"
 
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
         """Copy the samples; their power tells silence."""
-        del engine
         return Transform(
             0,
             self.shape(window),

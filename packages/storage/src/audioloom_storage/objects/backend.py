@@ -159,8 +159,7 @@ def _links(filesystem: Any, path: str) -> list[dict[str, Any]]:
     return [{"name": link, "type": "file"} for link in links if inside.fullmatch(link)]
 
 
-def _read_object(filesystem: Any, *, path: str, start: int, end: int, size: int) -> bytes:
-    del size
+def _read_object(filesystem: Any, *, path: str, start: int, end: int, **_: object) -> bytes:
     data: bytes = filesystem.cat_file(path, start=start, end=end)
     return data
 
