@@ -41,49 +41,37 @@ class Tar:
 
     def members(self) -> Iterator[Member]:
         """See `Container.members`."""
-        for archive, entry in self._entries():
-            del archive
-            name = safe_name(entry.name)
-            if name is not None and entry.isreg() and not entry.issparse():
-                yield Member(name, entry.size, None if self._packed else entry.offset_data)
+        for name, entry, _ in self._entries():
+            yield Member(name, entry.size, None if self._packed else entry.offset_data)
 
     def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
         """See `Container.unpack`."""
-        for archive, entry in self._entries():
-            name = safe_name(entry.name)
-            if name is not None and name in wanted and entry.isreg() and not entry.issparse():
-                with _damages():
-                    content = cast("IO[bytes]", archive.extractfile(entry))
-                yield name, _guarded(pieces(content, entry.size, name))
+        for name, entry, archive in self._entries():
+            if name in wanted:
+                yield name, _content(archive, entry, name)
 
-    def _entries(self) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
+    def _entries(self) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
         self._file.seek(0)
         mode: Any = "r:"
         file = CarefulFile(self._file)
         if self._packed:
             unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=cast("BinaryIO", file)))
             file, mode = CarefulFile(unpacked, most_expanded(self._size)), "r|"
-        with _damages():
-            archive = tarfile.open(  # noqa: SIM115 - a damaged one is no context
-                fileobj=cast("Any", file), mode=mode, tarinfo=_Entry, errorlevel=2
-            )
-        with archive:
-            while True:
-                with _damages():
-                    entry = archive.next()
-                if entry is None:
-                    if self._packed:
-                        _read_on(file)
-                    return
+        opened = {"fileobj": cast("Any", file), "mode": mode, "tarinfo": _Entry, "errorlevel": 2}
+        with _damages(), tarfile.open(**opened) as archive:
+            while (entry := archive.next()) is not None:
                 cast("Any", archive).members.clear()  # they would grow with the container
-                yield archive, entry
+                name = safe_name(entry.name)
+                if name is not None and entry.isreg() and not entry.issparse():
+                    yield name, entry, archive
+            if self._packed:
+                while file.read(PIECE_BYTES):  # at its end the checksum is compared
+                    pass
 
 
-def _read_on(file: CarefulFile) -> None:
-    """Read the rest of a compressed file, at whose end its checksum is compared."""
+def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo, name: str) -> Iterator[bytes]:
     with _damages():
-        while file.read(PIECE_BYTES):
-            pass
+        yield from pieces(cast("IO[bytes]", archive.extractfile(entry)), entry.size, name)
 
 
 class _Entry(tarfile.TarInfo):
@@ -100,12 +88,3 @@ class _Entry(tarfile.TarInfo):
             raise BadContainer(
                 f"no header of a member at byte {tarfile.offset} ({error})"
             ) from error
-
-
-def _guarded(content: Iterator[bytes]) -> Iterator[bytes]:
-    while True:
-        with _damages():
-            piece = next(content, None)
-        if piece is None:
-            return
-        yield piece
