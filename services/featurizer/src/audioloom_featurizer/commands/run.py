@@ -15,7 +15,7 @@ from audioloom_stage.result import Result
 from audioloom_storage import locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.commands.plan import basis_of, planned_run, recipe_in, units_of
+from audioloom_featurizer.commands.plan import planned_run, recipe_in, units_of
 from audioloom_featurizer.extraction.agreement import need_librosa
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
 from audioloom_featurizer.extraction.partition import Unit, commit_units
@@ -77,7 +77,7 @@ def extract_features(
         feature=recipe_in(planned).feature,
         settings=extraction,
         attempt=attempt.id,
-        basis=basis_of(planned),
+        basis=planned.basis,
     )
     limits = WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout)
     in_spark = partial(

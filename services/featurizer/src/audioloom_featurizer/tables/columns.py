@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from audioloom_manifest.fields import MOST_PATH_BYTES
-from audioloom_manifest.parquet import INVENTORY
+from audioloom_manifest.parquet import WINDOW
 from audioloom_manifest.tables import BadTable, Chunk, Table
 
 from audioloom_featurizer.tables.values import ValuesForm
@@ -19,24 +19,9 @@ MOST_LABEL = 1000
 MIXED = -1
 """The number of the channel that is the mix of all."""
 
+_KEY = ("path", "member", "window", "channel")
 WINDOWS = pa.schema(
-    [
-        pa.field("path", pa.string()),
-        pa.field("member", pa.string()),
-        pa.field("window", pa.int32()),
-        pa.field("channel", pa.int8()),
-        *(INVENTORY.field(name) for name in ("label", "target", "group")),
-        pa.field("start_seconds", pa.float64()),
-        pa.field("valid_samples", pa.int32()),
-        pa.field("valid_frames", pa.int32()),
-        pa.field("flags", pa.list_(pa.string())),
-        pa.field("recording_sha256", pa.string()),
-        pa.field("recording_bytes", pa.int64()),
-        pa.field("recording_seconds", pa.float64()),
-        pa.field("recording_rate", pa.int32()),
-        pa.field("recording_channels", pa.int16()),
-        pa.field("recording_format", pa.string()),
-    ]
+    [(name, WINDOW.field(name).type) for name in dict.fromkeys((*_KEY, *WINDOW.names))]
 )
 """The columns of a window but its values, in the order of their digest."""
 

@@ -4,9 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from io import BufferedRandom
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import Feature
 from audioloom_manifest.parquet import (
@@ -19,7 +17,7 @@ from audioloom_storage import Location
 
 from audioloom_featurizer.extraction.unit import FEATURES
 from audioloom_featurizer.scratch import publish_as, scratch_file
-from audioloom_featurizer.streams import equals_previous
+from audioloom_featurizer.tables.recordings import whole_recordings
 
 
 def write_files(
@@ -42,42 +40,13 @@ def write_files(
         StorageError: a file cannot be written.
     """
     values.flush()
-    for number, table in enumerate(whole_files(rows, most)):
+    for number, table in enumerate(whole_recordings(rows, most)):
         with scratch_file() as file:
             with features_writer(file, feature) as writer:
                 for group in _groups(table, values, feature):
                     writer.write_table(group)
             start = f"{FEATURES}/{FEATURES}-{number:016x}"  # a name that `gc` knows
             yield publish_as(file, folder, start, role=FEATURES, records=table.num_rows)
-
-
-def whole_files(rows: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
-    """Cut sorted rows between recordings: at most *most* in each piece, or one recording."""
-    held: list[pa.RecordBatch] = []
-    count = 0
-    for batch in rows:
-        held.append(batch)
-        count += batch.num_rows
-        while count > most:
-            table = pa.Table.from_batches(held).combine_chunks()
-            at = _cut(table, most)
-            if at is None:  # one recording so far
-                held = table.to_batches()
-                break
-            yield table.slice(0, at)
-            held, count = table.slice(at).to_batches(), count - at
-    if count:
-        yield pa.Table.from_batches(held)
-
-
-def _cut(table: pa.Table, most: int) -> int | None:
-    """The row at which a piece ends: the last recording within *most*, or the first beyond."""
-    recordings = table["recording"].combine_chunks()
-    begins = np.flatnonzero(pc.invert(equals_previous(recordings, None)))[1:]
-    within, beyond = begins[begins <= most], begins[begins > most]
-    if len(within):
-        return int(within[-1])
-    return int(beyond[0]) if len(beyond) else None
 
 
 def _groups(table: pa.Table, values: BufferedRandom, feature: Feature) -> Iterator[pa.Table]:

@@ -4,9 +4,7 @@ The engine `import` marks them. Instead of an input the recipe has the digest of
 content, so the same windows make the same run, in whatever order and files they are.
 """
 
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import Feature, FeaturesManifest, FeaturesRecipe
-from audioloom_manifest.layout import run_folder
 from audioloom_manifest.parquet import features_schema
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
@@ -75,8 +73,7 @@ def plan_import(
         unit_bytes=FILE_BYTES,
         unit_recordings=FILE_WINDOWS,
     )
-    name = settings.name or run_name("features", recipe, [])
-    return Plan("features", name, run_folder(root, "features", name), recipe, ())
+    return Plan.of("features", recipe, (), root, settings.name)
 
 
 def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from audioloom_featurizer.errors import BadWindows
 from audioloom_featurizer.inventory.parquet import check_labels
 from audioloom_featurizer.inventory.tally import Tally
-from audioloom_featurizer.streams import equals_previous
+from audioloom_featurizer.streams import BATCH_ROWS, equals_previous
 from audioloom_featurizer.tables.intake import names_of
 
 
@@ -42,7 +42,7 @@ class Recordings:
             BadWindows: after the last window, some were there twice.
             BadData: there are more labels than a manifest may hold.
         """
-        for rows in _whole_recordings(batches):
+        for rows in whole_recordings(batches, BATCH_ROWS):
             twice = equals_previous(_column(rows, "order"), None)
             self._tally.add("twice", names_of(rows.filter(twice)))
             starts = _starts(rows)
@@ -87,21 +87,32 @@ class Recordings:
         check_labels(self._labels, self._where)
 
 
-def _whole_recordings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Cut sorted batches where a recording begins; memory holds the rows of one recording."""
+def whole_recordings(rows: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
+    """Cut sorted rows between recordings: at most *most* in each piece, or one recording."""
     held: list[pa.RecordBatch] = []
-    for batch in batches:
-        goes_on = held and batch.column("recording")[-1].equals(held[-1].column("recording")[-1])
+    count = 0
+    for batch in rows:
         held.append(batch)
-        if goes_on:
-            continue
-        rows = pa.Table.from_batches(held).combine_chunks()
-        last = int(_starts(rows)[-1])
-        if last:
-            yield rows.slice(0, last).combine_chunks()
-        held = rows.slice(last).combine_chunks().to_batches()
-    if held:
-        yield pa.Table.from_batches(held).combine_chunks()
+        count += batch.num_rows
+        while count > most:
+            table = pa.Table.from_batches(held).combine_chunks()
+            at = _cut(table, most)
+            if at is None:  # one recording so far
+                held = table.to_batches()
+                break
+            yield table.slice(0, at)
+            held, count = table.slice(at).to_batches(), count - at
+    if count:
+        yield pa.Table.from_batches(held)
+
+
+def _cut(table: pa.Table, most: int) -> int | None:
+    """The row at which a piece ends: the last recording within *most*, or the first beyond."""
+    begins = _starts(table)[1:]
+    within, beyond = begins[begins <= most], begins[begins > most]
+    if len(within):
+        return int(within[-1])
+    return int(beyond[0]) if len(beyond) else None
 
 
 def _starts(rows: pa.Table) -> NDArray[np.int64]:
