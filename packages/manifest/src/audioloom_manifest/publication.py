@@ -188,7 +188,7 @@ def _check_same(plan: Plan, opened: Opened[Any]) -> None:
 
 
 def _first_difference(asked: Recipe, found: Recipe) -> str:
-    left, right = asked.model_dump(mode="json"), found.model_dump(mode="json")
+    left, right = asked.to_json(), found.to_json()
     for key in sorted(left.keys() | right.keys()):
         if left.get(key) != right.get(key):
             return f"{key} = {right.get(key)!r} there, {left.get(key)!r} asked for"
