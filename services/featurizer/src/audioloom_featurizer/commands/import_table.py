@@ -20,12 +20,11 @@ from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.scratch import scratch_file
 from audioloom_featurizer.settings import ImportSettings
 from audioloom_featurizer.streams import sorted_batches
-from audioloom_featurizer.tables.columns import window_columns
-from audioloom_featurizer.tables.files import write_files
-from audioloom_featurizer.tables.form import form_of
+from audioloom_featurizer.tables.columns import VALUES, window_columns
 from audioloom_featurizer.tables.intake import Intake
 from audioloom_featurizer.tables.recipe import feature_of, plan_import, windows_per_file
-from audioloom_featurizer.tables.recordings import Recordings
+from audioloom_featurizer.tables.recordings import Recordings, write_files
+from audioloom_featurizer.tables.values import form_of
 
 log = structlog.get_logger()
 
@@ -85,7 +84,7 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
         NameTaken: other features have the name.
     """
     columns = window_columns(table, _named(settings), settings.feature_name)
-    form = form_of(table, columns, settings)
+    form = form_of(table, columns[VALUES], settings)
     feature, root = feature_of(settings, form), locate(settings.root)
     with scratch_file() as values, scratch_file() as rows:
         intake = Intake(table, columns, form, settings, values)

@@ -30,9 +30,8 @@ from audioloom_featurizer.tables.columns import (
     read_columns,
     text_columns,
 )
-from audioloom_featurizer.tables.form import check_depth
 from audioloom_featurizer.tables.recipe import window_samples
-from audioloom_featurizer.tables.values import ValuesForm, WrongValues, read_values
+from audioloom_featurizer.tables.values import ValuesForm, WrongValues, check_depth, read_values
 
 _CHUNK_BYTES = 8 << 20
 _MOST_ROWS = 8192

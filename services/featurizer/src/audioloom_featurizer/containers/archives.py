@@ -1,7 +1,12 @@
-"""tar and tar.gz: members of a plain tar are read by range, those of a tar.gz in sequence."""
+"""tar, tar.gz and zip.
+
+Members of a plain tar are read by range, those of a tar.gz in sequence. Members of a zip are
+decompressed one by one, in any order.
+"""
 
 import gzip
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -20,10 +25,24 @@ from audioloom_featurizer.containers.member import (
     safe_name,
 )
 
-_damages = partial(
+_tar_damages = partial(
     damages,
     "tar",
     *(tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, ValueError),
+)
+_ENCRYPTED = 0x1
+_LINK, _KIND = 0o120000, 0o170000
+_zip_damages = partial(
+    damages,
+    "zip",
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,  # a compression that Python does not know
+    RuntimeError,  # a password
+    UnicodeError,
+    ValueError,
+    OverflowError,
 )
 
 
@@ -58,7 +77,7 @@ class Tar:
             unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=cast("BinaryIO", file)))
             file, mode = CarefulFile(unpacked, most_expanded(self._size)), "r|"
         opened = {"fileobj": cast("Any", file), "mode": mode, "tarinfo": _Entry, "errorlevel": 2}
-        with _damages(), tarfile.open(**opened) as archive:
+        with _tar_damages(), tarfile.open(**opened) as archive:
             while (entry := archive.next()) is not None:
                 cast("Any", archive).members.clear()  # they would grow with the container
                 name = safe_name(entry.name)
@@ -70,7 +89,7 @@ class Tar:
 
 
 def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo, name: str) -> Iterator[bytes]:
-    with _damages():
+    with _tar_damages():
         yield from pieces(cast("IO[bytes]", archive.extractfile(entry)), entry.size, name)
 
 
@@ -88,3 +107,43 @@ class _Entry(tarfile.TarInfo):
             raise BadContainer(
                 f"no header of a member at byte {tarfile.offset} ({error})"
             ) from error
+
+
+class Zip:
+    """A zip; its table of contents is read at once, and links in it are no recordings."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._size = size
+        with _zip_damages():
+            self._archive = zipfile.ZipFile(CarefulFile(file))
+            entries = self._archive.infolist()
+        self._entries = {
+            name: entry
+            for entry in entries
+            if (name := safe_name(entry.filename)) is not None and _is_recording(entry)
+        }
+
+    def members(self) -> Iterator[Member]:
+        """See `Container.members`."""
+        total = sum(entry.file_size for entry in self._entries.values())
+        if total > most_expanded(self._size):
+            raise BadContainer(f"members of {total} bytes in a file of {self._size}")
+        for name, entry in self._entries.items():
+            yield Member(name, entry.file_size)
+
+    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
+        """See `Container.unpack`; any member is found at once."""
+        for name in wanted:
+            if (entry := self._entries.get(name)) is not None:
+                yield name, self._content(entry, name)
+
+    def _content(self, entry: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
+        with _zip_damages(), self._archive.open(entry) as content:
+            yield from pieces(content, entry.file_size, name)
+            if content.read(1):
+                raise BadContainer(f"{name} has more than {entry.file_size} bytes")
+
+
+def _is_recording(entry: zipfile.ZipInfo) -> bool:
+    is_link = entry.external_attr >> 16 & _KIND == _LINK
+    return not (entry.is_dir() or is_link or entry.flag_bits & _ENCRYPTED)
