@@ -135,14 +135,13 @@ def check_file(
 
 
 def check_files(
-    folder: Location,
-    entries: Iterable[FileEntry],
-    *,
-    content: bool = True,
-    patience: Patience | None = None,
+    folder: Location, entries: Iterable[FileEntry], *, content: bool = True
 ) -> Iterator[ManifestError]:
-    """Compare every data file with its entry, and go on after the first that is wrong."""
-    patience = patience or Patience()
+    """Compare every data file with its entry, and go on after the first that is wrong.
+
+    Files that are not there yet are waited for together.
+    """
+    patience = Patience()
     for entry in entries:
         try:
             check_file(folder, entry, content=content, patience=patience)

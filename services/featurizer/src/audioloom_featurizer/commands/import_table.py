@@ -1,6 +1,6 @@
 """`import`: make committed features of a table of windows that another program computed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,7 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
         NoWindows, BadTable, BadWindows, Unlabelled: the table cannot be used.
         NameTaken: other features have the name.
     """
-    columns = window_columns(table, _named(settings), settings.feature_name)
+    columns = window_columns(table, settings.columns, settings.feature_name)
     form = form_of(table, columns[VALUES], settings)
     feature, root = feature_of(settings, form), locate(settings.root)
     with scratch_file() as values, scratch_file() as rows:
@@ -108,10 +108,6 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
     committed = commit(plan, attempt, files, recordings.stats())
     log.info("committed" if committed.ours else "already committed")
     return Imported(committed.opened, already=not committed.ours, tally=intake.tally)
-
-
-def _named(settings: ImportSettings) -> Mapping[str, str]:
-    return {str(name): column for name, column in settings.columns.items()}
 
 
 def _store(file: Any, tables: Iterator[pa.Table]) -> None:

@@ -39,7 +39,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def window_columns(table: Table, named: Mapping[str, str], feature: str) -> dict[str, str]:
+def window_columns(table: Table, named: Mapping[Any, str], feature: str) -> dict[str, str]:
     """Map the columns of a window to those of a table, as far as it has them.
 
     A column has the name that *named* says, or its own; that of the values may also be called like
