@@ -31,13 +31,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Imported:
-    """The outcome of an import.
-
-    Attributes:
-        opened: the run.
-        already: it was committed before.
-        tally: the windows of the table, and those of them without label.
-    """
+    """The run of an import, whether it was committed before, and the counts of the table."""
 
     opened: Opened[FeaturesManifest]
     already: bool

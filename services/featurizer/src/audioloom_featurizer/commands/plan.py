@@ -64,13 +64,7 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
 
 
 def units_of(planned: Plan, inventory: Location, source: Location) -> list[Unit]:
-    """Cut the units of a features run, in the order of the inventory.
-
-    Args:
-        planned: the run.
-        inventory: of the recordings.
-        source: of the recordings.
-    """
+    """Cut the units of a features run, in the order of the inventory."""
     recipe = recipe_in(planned)
     bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
     return list(partition(read_batches(inventory), source, **bounds))

@@ -47,13 +47,7 @@ _zip_damages = partial(
 
 
 class Tar:
-    """A tar; links, devices and sparse files are no recordings.
-
-    Args:
-        file: the container.
-        size: its size in bytes.
-        packed: whether it is compressed by gzip.
-    """
+    """A tar, *packed* by gzip or plain; links, devices and sparse files are no recordings."""
 
     def __init__(self, file: BinaryIO, size: int, *, packed: bool) -> None:
         self._file, self._size, self._packed = file, size, packed

@@ -30,14 +30,7 @@ Row: TypeAlias = tuple[str | None, Content | None]
 
 
 class Rows(InSequence):
-    """A container of rows.
-
-    Args:
-        read: yields the rows.
-        what: the format, for errors.
-        file: the container.
-        size: its size in bytes.
-    """
+    """A container whose rows *read* yields; errors call the format *what*."""
 
     def __init__(
         self, read: Callable[[BinaryIO], Iterator[Row]], what: str, file: BinaryIO, size: int

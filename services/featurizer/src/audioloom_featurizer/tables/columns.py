@@ -25,7 +25,8 @@ WINDOWS = pa.schema(
 )
 """The columns of a window but its values, in the order of their digest."""
 
-_TEXTS = ("path", "member", "label", "group")
+TEXTS = ("path", "member", "label", "group")
+"""Columns that are names: of one kind in all files of a table."""
 _OTHER_NAMES = {"path": ("key",), "valid_frames": ("length",)}
 _DEFAULTS: dict[str, Any] = {
     "window": 0,
@@ -172,8 +173,3 @@ def _odd(names: pa.StringArray) -> pa.BooleanArray:
 def columns_read(columns: Mapping[str, str]) -> list[str]:
     """The columns of the table, each once."""
     return list(dict.fromkeys(columns.values()))
-
-
-def text_columns(columns: Mapping[str, str]) -> list[str]:
-    """The columns of the table that are names: of one kind in all of its files."""
-    return [columns[name] for name in _TEXTS if name in columns]
