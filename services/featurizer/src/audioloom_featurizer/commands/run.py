@@ -1,8 +1,6 @@
 """`run`: process the units that have no receipt yet, then commit features and ledger."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
 
 import structlog
 from audioloom_manifest.envelope import FileEntry
@@ -80,25 +78,19 @@ def extract_features(
         basis=planned.basis,
     )
     limits = WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout)
-    in_spark = partial(
-        _in_spark,
-        limits=limits,
-        settings=settings,
-        root=root_of(planned.folder),
-        counts=attempt.counts,
-    )
+
+    def in_spark(units: Sequence[Unit], task: Task) -> Iterator[Receipt]:
+        from audioloom_featurizer.extraction import spark  # noqa: PLC0415 - a rerun needs no Spark
+
+        root, counts = root_of(planned.folder), attempt.counts
+        return spark.extract_in_spark(units, task, limits, settings, root, counts)
+
     receipts = finish_units(context, units, budget, runner or in_spark)
     agreement = check_sample(context, units, receipts, None if runner else limits)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
     committed = commit(planned, attempt, files, stats_of(receipts, agreement))
     log.info("committed" if committed.ours else "already committed")
     return _result(committed.opened, already=not committed.ours)
-
-
-def _in_spark(units: Sequence[Unit], task: Task, **where: Any) -> Iterator[Receipt]:
-    from audioloom_featurizer.extraction import spark  # noqa: PLC0415 - a rerun needs no Spark
-
-    return spark.extract_in_spark(units, task, **where)
 
 
 def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:

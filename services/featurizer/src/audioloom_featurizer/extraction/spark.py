@@ -37,7 +37,6 @@ def limits_for_yarn(limits: WorkerLimits, settings: SparkSettings) -> WorkerLimi
 def extract_in_spark(
     units: Sequence[Unit],
     task: Callable[..., Any],
-    *,
     limits: WorkerLimits,
     settings: SparkSettings,
     root: Location,

@@ -60,12 +60,9 @@ def plan_import(
 
     *mixed* says that each window is of all channels together.
     """
-    feature = feature_of(settings, form).model_copy(
-        update={"parameters": _parameters(settings) | {"table_sha256": sha256}}
-    )
     recipe = FeaturesRecipe(
         algorithm=ALGORITHM,
-        feature=feature,
+        feature=feature_of(settings, form, table_sha256=sha256),
         engine=ENGINE,
         windows="all",
         channels="mix" if mixed else "split",
@@ -76,8 +73,10 @@ def plan_import(
     return Plan.of("features", recipe, (), root, settings.name)
 
 
-def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:
+def feature_of(settings: ImportSettings, form: ValuesForm, **parameters: str) -> Feature:
     """The feature that the settings name, in the form that the table has.
+
+    It has the parameters of every feature, null for what a table does not say, and *parameters*.
 
     Raises:
         InvalidOption: another column of features files has this name.
@@ -87,7 +86,12 @@ def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:
         dtype=settings.dtype,
         shape=form.shape,
         sample_rate=settings.sample_rate or DEFAULT_RATE,
-        parameters=_parameters(settings),
+        parameters={
+            "window_seconds": settings.window_seconds,
+            "hop_seconds": None,
+            "normalise": None,
+            **parameters,
+        },
     )
     if features_schema(feature).names.count(feature.name) > 1:
         raise InvalidOption(
@@ -102,12 +106,3 @@ def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:
 def window_samples(settings: ImportSettings) -> int:
     """Samples of a window; 0 if nobody said how long a window is."""
     return round((settings.window_seconds or 0) * (settings.sample_rate or DEFAULT_RATE))
-
-
-def _parameters(settings: ImportSettings) -> dict[str, str | int | float | bool | None]:
-    """The parameters that every feature has; null for what a table does not say."""
-    return {
-        "window_seconds": settings.window_seconds,
-        "hop_seconds": None,
-        "normalise": None,
-    }
