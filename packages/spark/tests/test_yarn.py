@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_mini_cluster.client import Running
-from audioloom_spark.locality import Locality, block_hosts
+from audioloom_spark.locality import block_hosts
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
 from audioloom_spark.yarn import bind_address
@@ -99,10 +99,10 @@ def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Running
         return unit, os.environ["NM_HOST"]
 
     hosts: Sequence[Sequence[str]] = [(nodes[unit % 2],) for unit in range(6)]
-    locality = Locality()
-    done = sorted(run_units(on_yarn, range(6), node, hosts=hosts, locality=locality))
+    counts: dict[str, int] = {}
+    done = sorted(run_units(on_yarn, range(6), node, hosts=hosts, counts=counts))
     assert [(unit, nodes[unit % 2]) for unit in range(6)] == done
-    assert Locality(units=6, local=6) == locality
+    assert {"units_placed": 6, "units_local": 6} == counts
 
 
 @pytest.mark.slow

@@ -205,19 +205,13 @@ def test_help_imports_nothing_that_costs() -> None:
 
 
 STAGE = """
-from __future__ import annotations
 import sys
-from typing import TYPE_CHECKING
 from audioloom_stage.app import command, StageApp
 from audioloom_stage.program import run_app
-from audioloom_stage.result import Result
-if TYPE_CHECKING:
-    from late_settings import RunSettings
-app = StageApp("toy", help="x", version="1", settings="late_settings")
-@command(app)
-def run(settings: RunSettings) -> Result:
+app = StageApp("toy", help="x", version="1", package="late")
+@command(app, "RunSettings", "run:run")
+def run() -> None:
     "Do it."
-    return Result(str(settings.lanes))
 code = run_app(app)(sys.argv[1:])
 print(sorted({"pydantic", "structlog"} & set(sys.modules)), file=sys.stderr)
 raise SystemExit(code)
@@ -233,45 +227,30 @@ raise SystemExit(code)
         (["run", "--lanes", "3", "-q"], "3\n", "['pydantic', 'structlog']"),
     ],
 )
-def test_the_models_may_be_found_by_annotation(
+def test_model_and_function_may_be_found_by_name(
     tmp_path: Path, words: list[str], said: str, imported: str
 ) -> None:
     """Then the list of commands costs half of what one command's help costs."""
-    program = ["from audioloom_stage.settings import Settings", "class RunSettings(Settings):"]
-    text = "\n".join([*program, "    lanes: int = 24", ""])
-    (tmp_path / "late_settings.py").write_text(text)
-    (tmp_path / "cli.py").write_text(STAGE)
+    for path, lines in {
+        "cli.py": [STAGE],
+        "late/settings.py": [
+            "from audioloom_stage.settings import Settings",
+            "class RunSettings(Settings):",
+            "    lanes: int = 24",
+        ],
+        "late/commands/run.py": [
+            "from audioloom_stage.result import Result",
+            "def run(settings):",
+            "    return Result(str(settings.lanes))",
+        ],
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("\n".join([*lines, ""]))
     done = subprocess.run(
         [sys.executable, tmp_path / "cli.py", *words], capture_output=True, text=True, check=True
     )
     assert said in done.stdout
     assert f"{imported}\n" == done.stderr
-
-
-def test_an_annotation_that_names_no_model(capsys: pytest.CaptureFixture[str]) -> None:
-    """Our bug, and in words that help to mend it."""
-    app = StageApp("toy", help="x", version="1", settings="audioloom_stage.errors")
-
-    @command(app)
-    def run(settings: "Nowhere") -> Result:  # type: ignore[name-defined]  # noqa: F821, UP037
-        return Result("")
-
-    assert 70 == run_app(app)(["run"])
-    assert "annotate its one argument with a settings model of audioloom_stage.errors" in (
-        capsys.readouterr().err
-    )
-
-
-def test_a_hidden_command_works_and_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """For what programs call and people do not."""
-    app = StageApp("toy", help="x", version="1")
-    empty = create_model("Empty", __base__=Settings)
-    command(app, empty, name="shown")(lambda _: Result(""))
-    command(app, empty, name="secretly", hidden=True)(lambda _: Result("done"))
-    assert 0 == run_app(app)(["--help"])
-    assert "secretly" not in capsys.readouterr().out
-    assert 0 == run_app(app)(["secretly", "-q"])
-    assert "done\n" == capsys.readouterr().out
 
 
 def test_every_common_flag_is_reserved(toy: Any) -> None:

@@ -72,7 +72,7 @@ WRITES = (
 
 
 @pytest.fixture
-def files() -> AudioloomFile:
+def files() -> AudioloomFileSystem:
     """Local files."""
     return AudioloomFile()
 
@@ -96,7 +96,7 @@ def in_memory() -> Iterator[Location]:
 
 
 @pytest.mark.parametrize("look", ["info", "ls", "open", "cat_file", "size", "modified"])
-def test_nothing_there(files: AudioloomFile, tmp_path: Path, look: str) -> None:
+def test_nothing_there(files: AudioloomFileSystem, tmp_path: Path, look: str) -> None:
     """Whatever looks at nothing raises the error of the storage, which names the place."""
     with pytest.raises(FileNotFoundError) as caught:
         getattr(files, look)(f"{tmp_path}/none")
@@ -104,7 +104,7 @@ def test_nothing_there(files: AudioloomFile, tmp_path: Path, look: str) -> None:
     assert f"{tmp_path}/none" == caught.value.where
 
 
-def test_nothing_there_is_found_by_no_search(files: AudioloomFile, tmp_path: Path) -> None:
+def test_nothing_there_is_found_by_no_search(files: AudioloomFileSystem, tmp_path: Path) -> None:
     """As everywhere in fsspec."""
     missing = f"{tmp_path}/none"
     assert not files.exists(missing)
@@ -117,7 +117,7 @@ def test_nothing_there_is_found_by_no_search(files: AudioloomFile, tmp_path: Pat
         list(files.walk(missing, on_error="raise"))
 
 
-def test_a_folder_is_no_file(files: AudioloomFile, filled: Path) -> None:
+def test_a_folder_is_no_file(files: AudioloomFileSystem, filled: Path) -> None:
     """Opening it is refused as Python does."""
     with pytest.raises(IsADirectoryError) as caught:
         files.open(f"{filled}/sub")
@@ -126,7 +126,7 @@ def test_a_folder_is_no_file(files: AudioloomFile, filled: Path) -> None:
 
 @pytest.mark.parametrize("look", ["exists", "isfile", "isdir", "find", "glob", "info"])
 def test_a_failure_is_no_answer(
-    files: AudioloomFile, filled: Path, bound_by_permissions: None, look: str
+    files: AudioloomFileSystem, filled: Path, bound_by_permissions: None, look: str
 ) -> None:
     """A table whose folder may not be listed would look complete without it."""
     (filled / "sub").chmod(0)
@@ -139,7 +139,7 @@ def test_a_failure_is_no_answer(
 
 
 def test_a_walk_omits_where_it_is_told_to(
-    files: AudioloomFile, filled: Path, bound_by_permissions: None
+    files: AudioloomFileSystem, filled: Path, bound_by_permissions: None
 ) -> None:
     """By "omit", or a function that is told of the error."""
     (filled / "sub/deep").chmod(0)
@@ -157,7 +157,7 @@ def test_a_walk_omits_where_it_is_told_to(
 
 @pytest.mark.parametrize("call", WRITES, ids=lambda call: f"{call[0]}-{call[-1]}")
 def test_nothing_is_written(
-    files: AudioloomFile, filled: Path, call: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+    files: AudioloomFileSystem, filled: Path, call: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by any method of fsspec; the error says what writes instead."""
     monkeypatch.chdir(filled)
@@ -250,7 +250,7 @@ def test_parents() -> None:
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_odd_names_come_back(files: AudioloomFile, filled: Path, name: str) -> None:
+def test_odd_names_come_back(files: AudioloomFileSystem, filled: Path, name: str) -> None:
     """Listed, found, and read by name, by URL and by the URI of a manifest."""
     location = locate(filled / "sub") / name
     publish(location, b"odd")
@@ -264,7 +264,7 @@ def test_odd_names_come_back(files: AudioloomFile, filled: Path, name: str) -> N
     assert b"odd" == files.cat_file(location.path)
 
 
-def test_bytes_that_are_no_utf_8(files: AudioloomFile, tmp_path: Path) -> None:
+def test_bytes_that_are_no_utf_8(files: AudioloomFileSystem, tmp_path: Path) -> None:
     """Are surrogates in a name, as Python has them, and %XX in a URL, which can be printed."""
     name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
     Path(name).write_bytes(b"odd")
@@ -276,7 +276,7 @@ def test_bytes_that_are_no_utf_8(files: AudioloomFile, tmp_path: Path) -> None:
     assert b"odd" == files.cat_file(url) == files.cat_file(name)
 
 
-def test_an_entry(files: AudioloomFile, filled: Path) -> None:
+def test_an_entry(files: AudioloomFileSystem, filled: Path) -> None:
     """Has the keys that fsspec and pyarrow read; a listing tells the same."""
     os.utime(filled / "a", ns=(0, 1_700_000_000_500_000_000))
     (filled / "link").symlink_to("a")
@@ -292,14 +292,14 @@ def test_an_entry(files: AudioloomFile, filled: Path) -> None:
     assert [files.info(f"{filled}/a")] == files.ls(f"{filled}/a")
 
 
-def test_a_listing_is_not_remembered(files: AudioloomFile, filled: Path) -> None:
+def test_a_listing_is_not_remembered(files: AudioloomFileSystem, filled: Path) -> None:
     """What comes later is seen."""
     assert [] == files.ls(f"{filled}/empty")
     publish(locate(filled / "empty/late"), b"")
     assert [f"{filled}/empty/late"] == files.ls(f"{filled}/empty", detail=False)
 
 
-def test_searches(files: AudioloomFile, filled: Path) -> None:
+def test_searches(files: AudioloomFileSystem, filled: Path) -> None:
     """Those of fsspec, at every depth."""
     assert ["a", "sub/b", "sub/deep/c"] == [
         name.removeprefix(f"{filled}/") for name in files.find(f"audioloom+file://{filled}")
@@ -311,7 +311,7 @@ def test_searches(files: AudioloomFile, filled: Path) -> None:
     assert 1 + 5 + 10 == files.du(str(filled))
 
 
-def test_a_walk(files: AudioloomFile, filled: Path) -> None:
+def test_a_walk(files: AudioloomFileSystem, filled: Path) -> None:
     """From above or from below, to a depth, with entries or without, and with folders left out."""
     rows = [
         (str(filled), ["empty", "sub"], ["a"]),
@@ -333,7 +333,7 @@ def test_a_walk(files: AudioloomFile, filled: Path) -> None:
         files.walk(str(filled), maxdepth=0)
 
 
-def test_links_are_followed_but_not_in_circles(files: AudioloomFile, filled: Path) -> None:
+def test_links_are_followed_but_not_in_circles(files: AudioloomFileSystem, filled: Path) -> None:
     """A folder that links to one of its parents is left out."""
     (filled / "sub/back").symlink_to(filled)
     (filled / "also").symlink_to("sub/deep")
@@ -345,7 +345,9 @@ def test_links_are_followed_but_not_in_circles(files: AudioloomFile, filled: Pat
     ("start", "end"),
     [(None, None), (3, None), (None, 3), (2, 5), (-3, None), (None, -3), (-4, -1), (5, 3), (9, 99)],
 )
-def test_ranges(files: AudioloomFile, tmp_path: Path, start: int | None, end: int | None) -> None:
+def test_ranges(
+    files: AudioloomFileSystem, tmp_path: Path, start: int | None, end: int | None
+) -> None:
     """As those of a slice, the empty ones too."""
     data = b"0123456789"
     publish(locate(tmp_path / "data"), data)
@@ -353,7 +355,7 @@ def test_ranges(files: AudioloomFile, tmp_path: Path, start: int | None, end: in
     assert [data[start:end]] == files.cat_ranges([f"{tmp_path}/data"], start, end)
 
 
-def test_reading_seeks(files: AudioloomFile, tmp_path: Path) -> None:
+def test_reading_seeks(files: AudioloomFileSystem, tmp_path: Path) -> None:
     """Readers of Parquet jump, and some ask the file for its size."""
     data = bytes(range(256)) * 4096
     publish(locate(tmp_path / "data"), data)
@@ -370,7 +372,7 @@ def test_reading_seeks(files: AudioloomFile, tmp_path: Path) -> None:
     assert data == (tmp_path / "copy").read_bytes()
 
 
-def test_text(files: AudioloomFile, tmp_path: Path) -> None:
+def test_text(files: AudioloomFileSystem, tmp_path: Path) -> None:
     """Is decoded by fsspec."""
     publish(locate(tmp_path / "text"), "Grüße\n".encode())
     with files.open(f"{tmp_path}/text", "r", encoding="utf-8") as file:
@@ -424,7 +426,7 @@ def test_a_fork_reads_on(s3: S3) -> None:
     assert 0 == os.waitpid(child, 0)[1]
 
 
-def test_a_pickle_reads_on(files: AudioloomFile, filled: Path) -> None:
+def test_a_pickle_reads_on(files: AudioloomFileSystem, filled: Path) -> None:
     """In another process, which knows of no file system yet."""
     assert files == pickle.loads(pickle.dumps(files))  # noqa: S301
     assert files == AudioloomFileSystem.from_json(files.to_json())
@@ -439,7 +441,7 @@ def test_a_pickle_reads_on(files: AudioloomFile, filled: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # pyarrow leaves them open
-def test_pyarrow_reads_a_table(files: AudioloomFile, tmp_path: Path) -> None:
+def test_pyarrow_reads_a_table(files: AudioloomFileSystem, tmp_path: Path) -> None:
     """One file by name, and a folder of files, whose names hold values that are escaped once."""
     table = pa.table({"word": ["yes", "no"]})
     parquet.write_table(table, tmp_path / "one.parquet")

@@ -12,8 +12,7 @@ from audioloom_audio.extraction import Extraction, extract
 from audioloom_audio.features.feature import Engine, Feature
 from audioloom_audio.features.filters import mel_filters
 from audioloom_audio.features.function import Function
-from audioloom_audio.features.log_mel import LogMel
-from audioloom_audio.features.mfcc import Mfcc
+from audioloom_audio.features.mel_features import LogMel, Mfcc
 from audioloom_audio.features.waveform import Waveform
 from audioloom_audio.recording import Flag, Recording, Summary
 from audioloom_audio.settings import ExtractionSettings, check_engine, resolve_engine

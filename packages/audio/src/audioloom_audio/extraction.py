@@ -5,7 +5,8 @@ recording of two hours needs as much memory as a recording of ten seconds.
 """
 
 import math
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -100,16 +101,16 @@ class Extraction(Iterator[Window]):
                 self._frames_read += len(signals[0])
                 # All signals of a block have equal length, so they complete the same windows: zip
                 # takes the windows in turn, and strict drains every generator.
-                yield from _interleave(
-                    windower.push(samples)
-                    for windower, samples in zip(self._windowers, signals, strict=True)
-                )
+                pairs = zip(self._windowers, signals, strict=True)
+                streams = [windower.push(samples) for windower, samples in pairs]
+                yield from chain.from_iterable(zip(*streams, strict=True))
                 if all(windower.satisfied for windower in self._windowers):
                     return
             self._complete = True
             if not self._frames_read:
                 raise RefusedRecording("empty", self._name, "samples", "a header and no samples")
-            yield from _interleave(windower.finish() for windower in self._windowers)
+            last = [windower.finish() for windower in self._windowers]
+            yield from chain.from_iterable(zip(*last, strict=True))
         finally:
             self._free()
 
@@ -163,8 +164,3 @@ def _samples_for(settings: ExtractionSettings, channels: int) -> Samples:
         return signals
     compiled: Samples = native()
     return compiled
-
-
-def _interleave(streams: Iterable[Iterator[Window]]) -> Iterator[Window]:
-    for windows in zip(*streams, strict=True):
-        yield from windows

@@ -44,7 +44,7 @@ def pack(environment: Environment, target: BinaryIO) -> None:
             if path in members:
                 info.mode = members[path].mode
             if path not in made:
-                _add(tar, info, members[path])
+                add_member(tar, info, members[path])
                 continue
             info.size = made[path].stat().st_size
             with made[path].open("rb") as file:
@@ -57,7 +57,12 @@ def _zipped(target: BinaryIO) -> BinaryIO:
     return cast("BinaryIO", file)
 
 
-def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member) -> None:
+def add_member(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member) -> None:
+    """Add a file or a link to an archive.
+
+    Raises:
+        TryAgain: the file is not what its digest says.
+    """
     info.size = member.size
     if member.source is None:
         info.type, info.linkname = tarfile.SYMTYPE, member.link
@@ -93,7 +98,7 @@ class _Hashing:
 
 def _changed(path: Path, found: str) -> TryAgain:
     return TryAgain(
-        "A file changed while the environment was packed, or after it was installed.",
+        "A file changed while it was packed, or after it was installed.",
         where=path,
         expected="what its distribution's RECORD says, or what it was a moment ago",
         found=found,

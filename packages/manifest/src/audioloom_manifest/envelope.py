@@ -1,6 +1,6 @@
 """What every manifest has, whatever its kind."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -18,7 +18,6 @@ from audioloom_manifest.fields import (
     Sha256,
     Text,
     Word,
-    to_json,
 )
 
 Kind = Literal["recordings", "features", "shards", "training-run"]
@@ -144,10 +143,6 @@ class Envelope(Part):
     execution: Execution
     files: FilesRef
     stats: Part
-
-    def to_json(self) -> dict[str, Any]:
-        """The manifest as a JSON object."""
-        return to_json(self)
 
     def places(self) -> dict[str, str]:
         """The locations that the manifest names, by their fields."""

@@ -27,16 +27,15 @@ class Part(BaseModel):
         json_schema_serialization_defaults_required=True,
     )
 
+    def to_json(self) -> dict[str, Any]:
+        """The piece as a JSON object."""
+        return self.model_dump(mode="json")
+
 
 def since(minor: int, default: Any = None) -> Any:
     """The annotation of a field that minor version 1.*minor* of a kind added, with its default."""
     extra: dict[str, Any] = {"since": f"1.{minor}"}
     return Field(json_schema_extra=extra, exclude_if=lambda value: value == default)
-
-
-def to_json(part: Part) -> dict[str, Any]:
-    """A part as a JSON object."""
-    return part.model_dump(mode="json")
 
 
 def check_relative_path(text: str) -> str:

@@ -70,9 +70,9 @@ def read_list(folder: Location, ref: FilesRef) -> bytes:
 
 
 def parse_list(
-    data: bytes, ref: FilesRef, *, where: object, newer_minor: bool = False
+    data: bytes, ref: FilesRef, *, where: object, unknown: Literal["ignore", "forbid"] = "forbid"
 ) -> Iterator[FileEntry]:
-    """The entries of a list of files, checked.
+    """The entries of a list of files, checked; *unknown* is for fields that no entry has.
 
     Raises:
         MalformedManifest: with the line.
@@ -89,7 +89,7 @@ def parse_list(
         place = f"{where} line {number}"
         value = parse_json(line, where=place)
         try:
-            entry = FileEntry.model_validate(value, extra=unknown_fields(newer_minor))
+            entry = FileEntry.model_validate(value, extra=unknown)
         except ValidationError as error:
             raise MalformedManifest(
                 where=place, expected="a file entry", found=describe(error)
@@ -135,14 +135,13 @@ def check_file(
 
 
 def check_files(
-    folder: Location,
-    entries: Iterable[FileEntry],
-    *,
-    content: bool = True,
-    patience: Patience | None = None,
+    folder: Location, entries: Iterable[FileEntry], *, content: bool = True
 ) -> Iterator[ManifestError]:
-    """Compare every data file with its entry, and go on after the first that is wrong."""
-    patience = patience or Patience()
+    """Compare every data file with its entry, and go on after the first that is wrong.
+
+    Files that are not there yet are waited for together.
+    """
+    patience = Patience()
     for entry in entries:
         try:
             check_file(folder, entry, content=content, patience=patience)
@@ -157,11 +156,6 @@ def file_sha256(location: Location) -> str:
         while block := source.read(_BLOCK):
             found.update(block)
     return found.hexdigest()
-
-
-def unknown_fields(newer_minor: bool) -> Literal["ignore", "forbid"]:  # noqa: FBT001
-    """A newer minor adds what an old reader may pass over; within a version nothing is unknown."""
-    return "ignore" if newer_minor else "forbid"
 
 
 def describe(error: ValidationError) -> str:

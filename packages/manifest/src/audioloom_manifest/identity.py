@@ -14,7 +14,6 @@ from typing import Any
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.envelope import DERIVED, Kind, Recipe
 from audioloom_manifest.errors import WrongIdentity
-from audioloom_manifest.fields import to_json
 
 NAME_DIGITS = 16
 
@@ -22,7 +21,7 @@ NAME_DIGITS = 16
 def run_name(kind: Kind, recipe: Recipe, inputs: Iterable[str]) -> str:
     """The name of the run that *recipe* makes of inputs with these identities (16 hex digits)."""
     # Input order is kept: a stage for which it does not matter sorts before it asks.
-    return digest({"kind": kind, "recipe": to_json(recipe), "inputs": list(inputs)})[:NAME_DIGITS]
+    return digest({"kind": kind, "recipe": recipe.to_json(), "inputs": list(inputs)})[:NAME_DIGITS]
 
 
 def run_identity(manifest: Mapping[str, Any], listed: bytes) -> str:

@@ -43,25 +43,28 @@ LEDGER = pa.schema(
 )
 """One row a refused recording: which, why, where in it, and whether trying again may help."""
 
-_WINDOW = [
-    pa.field("path", pa.string(), nullable=False),
-    pa.field("member", pa.string()),
-    pa.field("channel", pa.int8(), nullable=False),
-    pa.field("window", pa.int32(), nullable=False),
-    pa.field("label", pa.string()),
-    pa.field("target", pa.float64()),
-    pa.field("group", pa.string()),
-    pa.field("start_seconds", pa.float64(), nullable=False),
-    pa.field("valid_samples", pa.int32(), nullable=False),
-    pa.field("valid_frames", pa.int32(), nullable=False),
-    pa.field("flags", pa.list_(pa.string()), nullable=False),
-    pa.field("recording_sha256", pa.string(), nullable=False),
-    pa.field("recording_bytes", pa.int64(), nullable=False),
-    pa.field("recording_seconds", pa.float64(), nullable=False),
-    pa.field("recording_rate", pa.int32(), nullable=False),
-    pa.field("recording_channels", pa.int16(), nullable=False),
-    pa.field("recording_format", pa.string(), nullable=False),
-]
+WINDOW = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("member", pa.string()),
+        pa.field("channel", pa.int8(), nullable=False),
+        pa.field("window", pa.int32(), nullable=False),
+        pa.field("label", pa.string()),
+        pa.field("target", pa.float64()),
+        pa.field("group", pa.string()),
+        pa.field("start_seconds", pa.float64(), nullable=False),
+        pa.field("valid_samples", pa.int32(), nullable=False),
+        pa.field("valid_frames", pa.int32(), nullable=False),
+        pa.field("flags", pa.list_(pa.string()), nullable=False),
+        pa.field("recording_sha256", pa.string(), nullable=False),
+        pa.field("recording_bytes", pa.int64(), nullable=False),
+        pa.field("recording_seconds", pa.float64(), nullable=False),
+        pa.field("recording_rate", pa.int32(), nullable=False),
+        pa.field("recording_channels", pa.int16(), nullable=False),
+        pa.field("recording_format", pa.string(), nullable=False),
+    ]
+)
+"""A window of a features file, all but the feature."""
 
 
 def features_schema(feature: Feature | ShardFeature) -> pa.Schema:
@@ -71,7 +74,7 @@ def features_schema(feature: Feature | ShardFeature) -> pa.Schema:
     `feature.shape` in C order, as fixed-size binary.
     """
     width = feature_bytes(feature)
-    return pa.schema([*_WINDOW, pa.field(feature.name, pa.binary(width), nullable=False)])
+    return pa.schema([*WINDOW, pa.field(feature.name, pa.binary(width), nullable=False)])
 
 
 def feature_bytes(feature: Feature | ShardFeature) -> int:
@@ -90,7 +93,7 @@ def features_writer(sink: Any, feature: Feature) -> pq.ParquetWriter:
 
     Noise-like float bytes do not compress; left plain they can be read without a copy.
     """
-    names = [field.name for field in _WINDOW]
+    names = WINDOW.names
     return pq.ParquetWriter(
         sink,
         features_schema(feature),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from audioloom_storage import (
     AlreadyExists,
@@ -30,9 +30,9 @@ from audioloom_manifest.envelope import (
 from audioloom_manifest.errors import MissingManifest, NameTaken
 from audioloom_manifest.fields import Part
 from audioloom_manifest.file_list import files_list
-from audioloom_manifest.identity import run_identity
+from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import MODELS
-from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_manifest.layout import MANIFEST_NAME, run_folder
 from audioloom_manifest.reader import Opened, read_manifest
 
 
@@ -46,10 +46,29 @@ class Plan:
     recipe: Recipe
     inputs: tuple[InputRef, ...]
 
+    @classmethod
+    def of(
+        cls,
+        kind: Kind,
+        recipe: Recipe,
+        inputs: Iterable[InputRef],
+        root: Location,
+        name: str | None,
+    ) -> Self:
+        """Plan a run below a root; its name is by default the digest of recipe and inputs."""
+        references = tuple(inputs)
+        name = name or run_name(kind, recipe, [each.identity for each in references])
+        return cls(kind, name, run_folder(root, kind, name), recipe, references)
+
     @property
     def input_identities(self) -> list[str]:
         """The identities of the inputs, in order."""
         return [reference.identity for reference in self.inputs]
+
+    @property
+    def basis(self) -> str:
+        """The digest of recipe and inputs, which distinguishes two runs with one name."""
+        return run_name(self.kind, self.recipe, self.input_identities)
 
 
 @dataclass(frozen=True)
@@ -169,7 +188,7 @@ def _check_same(plan: Plan, opened: Opened[Any]) -> None:
 
 
 def _first_difference(asked: Recipe, found: Recipe) -> str:
-    left, right = asked.model_dump(mode="json"), found.model_dump(mode="json")
+    left, right = asked.to_json(), found.to_json()
     for key in sorted(left.keys() | right.keys()):
         if left.get(key) != right.get(key):
             return f"{key} = {right.get(key)!r} there, {left.get(key)!r} asked for"

@@ -37,7 +37,7 @@ from audioloom_manifest.errors import (
     UnsupportedVersion,
     WrongKind,
 )
-from audioloom_manifest.file_list import describe, parse_list, read_list, unknown_fields
+from audioloom_manifest.file_list import describe, parse_list, read_list
 from audioloom_manifest.identity import check_identity
 from audioloom_manifest.kinds import (
     MODELS,
@@ -135,8 +135,8 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
     value, manifest = parse_manifest(data, where, expect)
     folder, listed = where.parent, read_list(where.parent, manifest.files)
     place = folder / manifest.files.name
-    found = parse_list(listed, manifest.files, where=place, newer_minor=_is_newer(manifest))
-    entries = tuple(found)
+    unknown = _unknown_fields(manifest.kind, int(manifest.version.partition(".")[2]))
+    entries = tuple(parse_list(listed, manifest.files, where=place, unknown=unknown))
     check_identity(value, listed, where=where)
     return Opened(manifest, folder, hashlib.sha256(data).hexdigest(), entries)
 
@@ -154,9 +154,8 @@ def parse_manifest(
             found=f"a {kind} manifest",
             hint=f"A {expect} manifest lies under {FOLDERS[expect]}/ of a root.",
         )
-    extra = unknown_fields(minor > MINORS[kind])
     try:
-        manifest = MODELS[kind].model_validate_json(data, extra=extra)
+        manifest = MODELS[kind].model_validate_json(data, extra=_unknown_fields(kind, minor))
     except ValidationError as error:
         found = describe(error)
     else:
@@ -186,8 +185,9 @@ def _unknown_storage(manifest: Envelope, minor: int) -> Iterator[str]:
             yield f"{name}: a storage that version 1.0 does not know (found {place!r})"
 
 
-def _is_newer(manifest: Envelope) -> bool:
-    return int(manifest.version.split(".")[1]) > MINORS[manifest.kind]
+def _unknown_fields(kind: Kind, minor: int) -> L["ignore", "forbid"]:
+    """A newer minor adds what an old reader may pass over; within a version nothing is unknown."""
+    return "ignore" if minor > MINORS[kind] else "forbid"
 
 
 def _head(value: Any, where: object) -> tuple[Kind, int]:

@@ -1,16 +1,16 @@
 """Ship Spark's own jars as one archive, uploaded once under its digest."""
 
 import hashlib
-import io
 import tarfile
 from pathlib import Path
 from typing import BinaryIO
 
 import structlog
+from audioloom_environment.archive import add_member
 from audioloom_environment.files import Member, file_member
 from audioloom_environment.records import Claim, read_distributions
 from audioloom_environment.upload import put_own
-from audioloom_stage.errors import BadConfiguration, TryAgain
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location
 
 log = structlog.get_logger()
@@ -35,41 +35,25 @@ def ship_jars(home: Path, folder: Location) -> Location:
         raise BadConfiguration(where=home / "jars", expected="the jars of pyspark", found="none")
 
     def write(file: BinaryIO) -> None:
-        megabytes = sum(jar.size for jar in jars.values()) >> 20
+        megabytes = sum(jar.size for jar in jars) >> 20
         log.info("packing Spark's jars", home=str(home), megabytes=megabytes)
         with tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as archive:
-            for path, jar in jars.items():
-                _add(archive, path, jar)
+            for jar in jars:
+                add_member(archive, tarfile.TarInfo(jar.path), jar)  # no owner, no time
 
-    listed = "".join(f"{jar.path}\0{jar.sha256}\n" for jar in jars.values())
+    listed = "".join(f"{jar.path}\0{jar.sha256}\n" for jar in jars)
     digest = hashlib.sha256(listed.encode()).hexdigest()[:_DIGITS]
     location, _ = put_own(folder, f"spark-jars-{digest}.tar", write)
     return location
 
 
-def _jars(home: Path) -> dict[Path, Member]:
-    """Return the jars by path, in order. 400 MB are read only if pyspark's RECORD is not valid."""
+def _jars(home: Path) -> list[Member]:
+    """Return the jars in order. 400 MB are read only if pyspark's RECORD is not valid."""
     claims: dict[str, Claim | None] = {}
     for one in read_distributions(home.parent):
         if one.name == "pyspark":
             claims.update(one.files)
-    return {
-        path: file_member(path.name, path, claim=claims.get(f"{home.name}/jars/{path.name}"))
+    return [
+        file_member(path.name, path, claim=claims.get(f"{home.name}/jars/{path.name}"))
         for path in sorted(Path(home, "jars").glob("*.jar"))
-    }
-
-
-def _add(archive: tarfile.TarFile, path: Path, jar: Member) -> None:
-    data = path.read_bytes()
-    found = hashlib.sha256(data).hexdigest()
-    if found != jar.sha256:
-        raise TryAgain(
-            "A jar of Spark changed after it was installed.",
-            where=path,
-            expected=f"SHA-256 {jar.sha256}, as its RECORD says",
-            found=found,
-            hint="Reinstall pyspark.",
-        )
-    info = tarfile.TarInfo(jar.path)  # no owner, no time: the same bytes
-    info.size = len(data)
-    archive.addfile(info, io.BytesIO(data))
+    ]

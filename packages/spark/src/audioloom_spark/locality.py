@@ -1,10 +1,9 @@
-"""Find the hosts of the units' input blocks, so that Spark runs units there; count the hits."""
+"""Find the hosts of the units' input blocks, so that Spark runs units there."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from audioloom_storage import Location
@@ -17,17 +16,6 @@ _MOST_HOSTS = 3
 MOST_PLACED = 5000
 """Units, beyond which they run anywhere: each file asked for takes milliseconds before the first
 unit starts."""
-
-
-@dataclass
-class Locality:
-    """Units done by this try whose blocks' hosts are known, and how many of them ran on one.
-
-    Units that ran twice count once, where the answer that counts was made.
-    """
-
-    units: int = 0
-    local: int = 0
 
 
 def block_hosts(

@@ -19,7 +19,7 @@ from audioloom_stage.errors import BadConfiguration, StageError, TryAgain
 
 from audioloom_spark.applications import diagnostics
 from audioloom_spark.diagnostics import missing_module, reason
-from audioloom_spark.locality import Locality, placed
+from audioloom_spark.locality import placed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ def run_units(
     task: Callable[[Unit], Answer],
     *,
     hosts: Sequence[Sequence[str]] | None = None,
-    locality: Locality | None = None,
+    counts: dict[str, int] | None = None,
 ) -> Iterator[Answer]:
     """Run *task* on every unit, one Spark task each; yield the answers in order of finishing.
 
@@ -73,7 +73,8 @@ def run_units(
         units: what the tasks work on; pickled.
         task: runs in the Python workers; pickled by cloudpickle.
         hosts: for each unit, the preferred hosts; see `block_hosts`.
-        locality: counts the units that ran on a preferred host.
+        counts: receives `units_placed`, the units with preferred hosts, and of these `units_local`,
+            the units whose answer was made on one.
 
     Raises:
         Exception: the error of the first failing unit, once Spark has spent its retries and the
@@ -114,7 +115,7 @@ def run_units(
     thread = InheritableThread(target=job, name="audioloom-units", daemon=True)
     thread.start()
     try:
-        yield from _answers(inbox, preferred, locality or Locality())
+        yield from _answers(inbox, preferred, {} if counts is None else counts)
     finally:
         if thread.is_alive():
             with suppress(Py4JError):  # a Spark that has ended has no jobs left
@@ -123,15 +124,16 @@ def run_units(
 
 
 def _answers(
-    inbox: _Inbox, preferred: Sequence[tuple[str, ...]], locality: Locality
+    inbox: _Inbox, preferred: Sequence[tuple[str, ...]], counts: dict[str, int]
 ) -> Iterator[Any]:
     errors: list[Exception] = []
     while (answer := inbox.get()) is not None:
         if isinstance(answer, StageError):
             raise answer
         if preferred[answer.number]:
-            locality.units += 1
-            locality.local += answer.host in preferred[answer.number]
+            local = answer.host in preferred[answer.number]
+            counts["units_placed"] = counts.get("units_placed", 0) + 1
+            counts["units_local"] = counts.get("units_local", 0) + local
         if answer.error is None:
             yield answer.value
             continue

@@ -21,7 +21,7 @@ _OFF: Any = False
 _COMMON = "common_"
 
 
-def build(declaration: Declaration[Any]) -> Any:
+def build(declaration: Declaration) -> Any:
     """Make the typer command of a declared command."""
 
     def run(**words: Any) -> int:
@@ -41,7 +41,7 @@ def build(declaration: Declaration[Any]) -> Any:
 
 
 def perform(
-    job: Declaration[Any],
+    job: Declaration,
     words: Mapping[str, Any],
     *,
     config: str | None,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import typer
 from typer.core import TyperCommand
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from audioloom_stage._options import Option
 
-Model = TypeVar("Model", bound="BaseModel")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _EPILOG = "Exit codes: " + ", ".join(f"{code.value} {code.meaning}" for code in ExitCode)
 _OFF: Any = False
@@ -39,7 +39,7 @@ class StageApp(typer.Typer):
         stage: `sharder`; the program is then `audioloom-sharder`, the table `[sharder]`.
         help: the purpose of the stage, one sentence.
         stages: every stage that reads the configuration file; their tables are no mistakes.
-        settings: the module of the settings models, imported when a command is called.
+        package: the package of the stage, of which `command` finds settings and functions by name.
         families: first words of two-word commands (`env` of `env pack`), each with its help.
         version: by default the version of the installed distribution `audioloom-<stage>`.
 
@@ -53,15 +53,15 @@ class StageApp(typer.Typer):
         *,
         help: str,  # noqa: A002 - typer's word
         stages: Iterable[str] = (),
-        settings: str = "",
+        package: str = "",
         families: Mapping[str, str] | None = None,
         version: str | None = None,
     ) -> None:
         self.stage = stage
         self.stages = tuple(stages)
         self.program = f"audioloom-{stage}"
-        self.settings = settings
-        self.declarations: list[Declaration[Any]] = []
+        self.package = package
+        self.declarations: list[Declaration] = []
         self._version = version
         super().__init__(
             name=self.program, help=help, epilog=_EPILOG, pretty_exceptions_enable=False, **LOOK
@@ -127,13 +127,22 @@ class StageApp(typer.Typer):
 
 
 @dataclass(frozen=True)
-class Declaration(Generic[Model]):
-    """One command by its words (`run`, `env pack`), with the settings model if it was passed."""
+class Declaration:
+    """One command of a stage.
+
+    Attributes:
+        app: the stage.
+        name: its words: `run`, `env pack`.
+        help: its help text.
+        model: the settings model, or its name in the module `settings` of the app's package.
+        performer: the function, or its place below the package `commands`: `scan:scan`.
+    """
 
     app: StageApp
     name: str
-    function: Callable[[Model], Result]
-    given: type[Model] | None
+    help: str
+    model: type[BaseModel] | str
+    performer: Callable[[Any], Result] | str
 
     @property
     def kind(self) -> str:
@@ -141,27 +150,21 @@ class Declaration(Generic[Model]):
         return f"audioloom.{self.app.stage}.{self.name.replace(' ', '.')}"
 
     @property
-    def help(self) -> str:
-        """The help text of the command, from the function's docstring."""
-        return inspect.getdoc(self.function) or ""
+    def function(self) -> Callable[[Any], Result]:
+        """The function, which is imported now if it is named by its place."""
+        if not isinstance(self.performer, str):
+            return self.performer
+        module, _, name = self.performer.partition(":")
+        found = getattr(import_module(f"{self.app.package}.commands.{module}"), name)
+        return cast("Callable[[Any], Result]", found)
 
     @cached_property
-    def settings(self) -> type[Model]:
-        """The settings model: as passed, else what the function's annotation names.
-
-        Raises:
-            TypeError: the annotation names no settings model.
-        """
-        hints = [kind for key, kind in self.function.__annotations__.items() if key != "return"]
-        found: object = self.given or (hints[0] if len(hints) == 1 else None)
-        if isinstance(found, str) and self.app.settings:
-            found = getattr(import_module(self.app.settings), found, None)
-        if not isinstance(found, type):
-            raise TypeError(
-                f"{self.name}: annotate its one argument with a settings model of"
-                f" {self.app.settings or 'the module that StageApp(settings=…) names'}"
-            )
-        return cast("type[Model]", found)
+    def settings(self) -> type[BaseModel]:
+        """The settings model, which is imported now if it is given by its name."""
+        if not isinstance(self.model, str):
+            return self.model
+        found = getattr(import_module(f"{self.app.package}.settings"), self.model)
+        return cast("type[BaseModel]", found)
 
     @cached_property
     def declared(self) -> tuple[Option, ...]:
@@ -172,12 +175,8 @@ class Declaration(Generic[Model]):
 
 
 def command(
-    app: StageApp,
-    settings: type[Model] | None = None,
-    *,
-    name: str | None = None,
-    hidden: bool = False,
-) -> Callable[[Callable[[Model], Result]], Callable[[Model], Result]]:
+    app: StageApp, settings: type[BaseModel] | str, place: str = "", *, name: str | None = None
+) -> Callable[[Function], Function]:
     """Make a function of one settings model a command of the stage.
 
     The function's docstring is the help and its name is the command's (`list_` is `list`). The
@@ -185,28 +184,28 @@ def command(
 
     Args:
         app: the stage.
-        settings: the model. By default the function's annotation names it in the app's module of
-            settings, and `--help` of the stage does not import it.
+        settings: the model, or its name in the module `settings` of the app's package: then
+            `--help` of the stage does not import it.
+        place: the module and the name of the function that performs the command, below the
+            package `commands`: `scan:scan`. It is imported when the command is called, and the
+            decorated function only declares it.
         name: the command's name, by default the function's; two words if the first is a family.
-        hidden: leave the command out of the help, because only programs call it.
 
     Raises:
         TypeError: the model is not frozen, lets unknown fields through, or a field cannot be a
-            flag or has the flag of another. Without *settings*: at the first call.
+            flag or has the flag of another. Of a model given by its name: at the first call.
     """
 
-    def declare(function: Callable[[Model], Result]) -> Callable[[Model], Result]:
+    def declare(function: Function) -> Function:
         called = name or getattr(function, "__name__", "run").rstrip("_").replace("_", "-")
-        made = Declaration(app, called, function, settings)
-        if settings is not None:
+        made = Declaration(app, called, inspect.getdoc(function) or "", settings, place or function)
+        if not isinstance(settings, str):
             _ = made.declared  # check the model now, not at the first call
         app.declarations.append(made)
         late = type("DeclaredCommand", (LateCommand,), {"declaration": made})
         first = made.help.partition("\n")[0]  # whole, where typer would cut it short
         where, last = app.place(called)
-        where.command(last, cls=late, help=made.help, short_help=first, hidden=hidden)(
-            _never_called
-        )
+        where.command(last, cls=late, help=made.help, short_help=first)(_never_called)
         return function
 
     return declare
@@ -215,7 +214,7 @@ def command(
 class LateCommand(TyperCommand):
     """A name and a line of help, which becomes the command when it is called."""
 
-    declaration: ClassVar[Declaration[Any]]
+    declaration: ClassVar[Declaration]
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
         """Let the real command parse the words."""

@@ -72,7 +72,7 @@ def configure_logs(settings: LogSettings) -> None:
             foreign_pre_chain=[*first, structlog.stdlib.add_logger_name],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _mask_secrets,
+                lambda _, __, event: redact_values(event),
                 _in_order if settings.as_json else _escape_controls,
                 last,
             ],
@@ -133,11 +133,6 @@ def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 def _in_order(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     first = {key: event.pop(key) for key in ("timestamp", "level", "event") if key in event}
     return {**first, **event}
-
-
-def _mask_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    masked: EventDict = redact_values(event)
-    return masked
 
 
 def _printable_line(event: EventDict, **how: Any) -> str:

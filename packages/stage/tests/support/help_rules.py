@@ -17,6 +17,11 @@ def broken_rules(app: StageApp) -> list[str]:
     assert app.known  # which refuses two settings of one variable
     found = []
     for command in app.declarations:
+        taken = {
+            getattr(kind, "__name__", kind) for kind in command.function.__annotations__.values()
+        }
+        if command.settings.__name__ not in taken:
+            found.append(f"{command.name}: its function takes {taken}")
         first = command.help.partition("\n")[0]
         if not first.endswith((".", "--delete.")):
             found.append(f"{command.name}: {first!r} is no sentence")

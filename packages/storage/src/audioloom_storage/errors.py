@@ -14,7 +14,13 @@ class StorageError(Exception):
         where: the location, as people see it.
         expected: the condition that was needed.
         hint: the next steps, in whole sentences.
+
+    Attributes:
+        unanswered: it ended a request that was repeated, and one had no answer: that one may have
+            been executed.
     """
+
+    unanswered = False
 
     def __init__(
         self, found: str, *, where: object = "", expected: str = "", hint: str = ""

@@ -232,49 +232,18 @@ def _info(entry: Entry) -> Info:
     }
 
 
-class AudioloomFile(AudioloomFileSystem):
-    """Local files; their names are paths."""
-
-    protocol = "audioloom+file"
-
-
-class AudioloomHdfs(AudioloomFileSystem):
-    """HDFS; names are `namenode:8020/a`, or `/a` on the cluster's own."""
-
-    protocol = "audioloom+hdfs"
+def _of(scheme: str, about: str) -> type[AudioloomFileSystem]:
+    members = {"protocol": _PREFIX + scheme, "__doc__": about, "__module__": __name__}
+    return type(f"Audioloom{scheme.title()}", (AudioloomFileSystem,), members)
 
 
-class AudioloomWebhdfs(AudioloomFileSystem):
-    """HDFS by the NameNode's page; names are `namenode:9870/a`."""
-
-    protocol = "audioloom+webhdfs"
-
-
-class AudioloomS3(AudioloomFileSystem):
-    """S3; names are `bucket/a`."""
-
-    protocol = "audioloom+s3"
-
-
-class AudioloomGs(AudioloomFileSystem):
-    """Google Cloud Storage; names are `bucket/a`."""
-
-    protocol = "audioloom+gs"
-
-
-class AudioloomAbfs(AudioloomFileSystem):
-    """Azure; names are `container/a` or `container@account.dfs.core.windows.net/a`."""
-
-    protocol = "audioloom+abfs"
-
-
-class AudioloomHttp(AudioloomFileSystem):
-    """A web server; names are `host/a`."""
-
-    protocol = "audioloom+http"
-
-
-class AudioloomHttps(AudioloomFileSystem):
-    """A web server with encryption; names are `host/a`."""
-
-    protocol = "audioloom+https"
+AudioloomFile = _of("file", "Local files; their names are paths.")
+AudioloomHdfs = _of("hdfs", "HDFS; names are `namenode:8020/a`, or `/a` on the cluster's own.")
+AudioloomWebhdfs = _of("webhdfs", "HDFS by the NameNode's page; names are `namenode:9870/a`.")
+AudioloomS3 = _of("s3", "S3; names are `bucket/a`.")
+AudioloomGs = _of("gs", "Google Cloud Storage; names are `bucket/a`.")
+AudioloomAbfs = _of(
+    "abfs", "Azure; names are `container/a` or `container@account.dfs.core.windows.net/a`."
+)
+AudioloomHttp = _of("http", "A web server; names are `host/a`.")
+AudioloomHttps = _of("https", "A web server with encryption; names are `host/a`.")

@@ -36,14 +36,10 @@ def backend_of(location: Location) -> Backend:
     Raises:
         NotConfigured: a package that the backend needs is not installed.
     """
-    backend = _imported(location)
-    return backend if _Way.between is None else _Way.between(backend)
-
-
-def _imported(location: Location) -> Backend:
     try:
-        return cast("Backend", import_module(MODULES[location.scheme]).BACKEND)
+        backend = cast("Backend", import_module(MODULES[location.scheme]).BACKEND)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "audioloom_storage":
             raise
         raise not_installed(location, str(error.name)) from error
+    return backend if _Way.between is None else _Way.between(backend)

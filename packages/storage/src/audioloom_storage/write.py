@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
@@ -34,7 +34,8 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
         UnknownOutcome: the file may have appeared, or may yet: look before acting.
         NoSpace, PermissionDenied, NotAFolder, Unavailable: the file did not appear.
     """
-    _refuse_taken(location)
+    with suppress(NotFound):
+        raise taken(location, is_folder=stat(location).is_folder)
     raw = _start(location, private=private)
     file = io.BufferedWriter(raw, _BUFFER_BYTES)
     try:
@@ -115,14 +116,6 @@ def remove_empty_folder(location: Location, *, within: Location | None = None) -
         return backend_of(location).remove_empty_folder(location, within=within)
     except NotFound:
         return False
-
-
-def _refuse_taken(location: Location) -> None:
-    try:
-        entry = stat(location)
-    except NotFound:
-        return
-    raise taken(location, is_folder=entry.is_folder)
 
 
 def _start(location: Location, *, private: bool) -> NewFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -87,8 +87,8 @@ def write_features(
 
 def _write_spark(df: Any, folder: Location, settings: ImportSettings) -> None:
     """Let Spark's tasks write the columns that are needed to Parquet files."""
-    named = {str(key): column for key, column in settings.columns.items()}
-    columns = window_columns(Table(_SHOWN, (), df.columns), named, settings.feature_name)
+    table = Table(_SHOWN, (), df.columns)
+    columns = window_columns(table, settings.columns, settings.feature_name)
     quoted = [f"`{column.replace('`', '``')}`" for column in columns_read(columns)]
     try:
         df.select(*quoted).write.parquet(folder.uri)
@@ -102,24 +102,22 @@ def _write_spark(df: Any, folder: Location, settings: ImportSettings) -> None:
 
 def _write_arrow(data: Any, folder: Location) -> None:
     """Write record batches to a local Parquet file."""
-    batches: Iterable[Any] = data.to_batches() if isinstance(data, pa.Table) else data
-    writer: pq.ParquetWriter | None = None
+    batches = _batches(data)
+    first = next(batches, data if isinstance(data, pa.Table) else pa.table({}))
     made = Path(folder.path)
     made.mkdir()
-    try:
+    with pq.ParquetWriter(made / "0.parquet", first.schema) as writer:
+        writer.write(first)
         for batch in batches:
-            if not isinstance(batch, pa.RecordBatch):
-                raise InvalidOption(
-                    where=_SHOWN,
-                    expected="a DataFrame of Spark, a table of Arrow or its record batches",
-                    found=type(batch).__name__,
-                )
-            if writer is None:
-                writer = pq.ParquetWriter(made / "0.parquet", batch.schema)
             writer.write_batch(batch)
-        if writer is None:
-            schema = data.schema if isinstance(data, pa.Table) else pa.schema([])
-            writer = pq.ParquetWriter(made / "0.parquet", schema)
-    finally:
-        if writer is not None:
-            writer.close()
+
+
+def _batches(data: Any) -> Iterator[pa.RecordBatch]:
+    for batch in data.to_batches() if isinstance(data, pa.Table) else data:
+        if not isinstance(batch, pa.RecordBatch):
+            raise InvalidOption(
+                where=_SHOWN,
+                expected="a DataFrame of Spark, a table of Arrow or its record batches",
+                found=type(batch).__name__,
+            )
+        yield batch

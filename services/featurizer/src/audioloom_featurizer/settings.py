@@ -9,20 +9,7 @@ from audioloom_stage.settings import Positional, Secret, Settings
 from audioloom_stage.units import Duration, Size
 from pydantic import AfterValidator, BeforeValidator, Field
 
-__all__ = [
-    "DEFAULT_BUDGET",
-    "RETRY_BUDGET",
-    "GcSettings",
-    "ImportSettings",
-    "InspectSettings",
-    "ListSettings",
-    "PlanSettings",
-    "RetrySettings",
-    "RunSettings",
-    "ScanSettings",
-    "TraceSettings",
-    "VerifySettings",
-]
+__all__ = ["GcSettings", "ListSettings"]  # those of other modules
 
 DEFAULT_BUDGET = "1%"
 RETRY_BUDGET = "100%"

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import ShardsRecipe
-from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Plan
 from audioloom_storage import locate
 
@@ -52,9 +50,7 @@ def request_run(settings: Assignment) -> RequestedRun:
     elif settings.split_table is not None:
         source = open_split_table(settings.split_table)
     recipe = _recipe(settings, source, inputs)
-    identities = [reference.identity for reference in references]
-    name = settings.name or run_name("shards", recipe, identities)
-    plan = Plan("shards", name, run_folder(root, "shards", name), recipe, references)
+    plan = Plan.of("shards", recipe, references, root, settings.name)
     return RequestedRun(inputs, source, plan, rules_of(recipe, inputs, source))
 
 

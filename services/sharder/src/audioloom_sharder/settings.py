@@ -13,15 +13,7 @@ from audioloom_sharder.balance.class_weights import parse_weights
 from audioloom_sharder.sharding.assignment import LANES
 from audioloom_sharder.splits.ratios import DEFAULT_RATIOS, compile_pattern
 
-__all__ = [
-    "Assignment",
-    "GcSettings",
-    "InspectSettings",
-    "ListSettings",
-    "PlanSettings",
-    "RunSettings",
-    "VerifySettings",
-]
+__all__ = ["GcSettings", "ListSettings"]  # those of other modules
 
 DEFAULT_SHARD_BYTES = Size(128 << 20)
 LARGEST_SEED = 2**63 - 1

@@ -13,25 +13,17 @@ from audioloom_stage.program import run_app
 from audioloom_stage.result import Result
 
 if TYPE_CHECKING:
-    from audioloom_trainer.settings import (
-        EvaluateSettings,
-        ExportSettings,
-        GcSettings,
-        InspectSettings,
-        ListSettings,
-        RunSettings,
-        VerifySettings,
-    )
+    from audioloom_trainer.settings import EvaluateSettings, RunSettings
 
 app = StageApp(
     "trainer",
     help="Train a Keras model on shards, alone or as a worker of TF_CONFIG.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
-    settings="audioloom_trainer.settings",
+    package="audioloom_trainer",
 )
 
 
-@command(app)
+@command(app, "RunSettings")
 def run(settings: RunSettings) -> Result:
     """Train a model and commit the run; print the location of its manifest."""
     from audioloom_trainer.runtime.resources import limit_arithmetic
@@ -44,7 +36,7 @@ def run(settings: RunSettings) -> Result:
     return run(settings, stop)
 
 
-@command(app)
+@command(app, "EvaluateSettings")
 def evaluate(settings: EvaluateSettings) -> Result:
     """Score a committed run, or with --follow one that still trains, on splits."""
     from audioloom_trainer.runtime.resources import limit_arithmetic
@@ -59,44 +51,29 @@ def evaluate(settings: EvaluateSettings) -> Result:
     return evaluate(settings)
 
 
-@command(app)
-def export(settings: ExportSettings) -> Result:
+@command(app, "ExportSettings", "export:export")
+def export() -> None:
     """Export the model of a committed run as a .keras file or a SavedModel."""
-    from audioloom_trainer.commands.export import export
-
-    return export(settings)
 
 
-@command(app)
-def inspect(settings: InspectSettings) -> Result:
+@command(app, "InspectSettings", "inspect:inspect")
+def inspect() -> None:
     """Show what a run is and its scores, or its progress."""
-    from audioloom_trainer.commands.inspect import inspect
-
-    return inspect(settings)
 
 
-@command(app)
-def verify(settings: VerifySettings) -> Result:
+@command(app, "VerifySettings", "verify:verify")
+def verify() -> None:
     """Check everything that the manifest of a run claims."""
-    from audioloom_trainer.commands.verify import verify
-
-    return verify(settings)
 
 
-@command(app)
-def list_(settings: ListSettings) -> Result:
+@command(app, "ListSettings", "list:list_runs")
+def list_() -> None:
     """List the training runs under a root, unfinished ones too."""
-    from audioloom_trainer.commands.list import list_runs
-
-    return list_runs(settings)
 
 
-@command(app)
-def gc(settings: GcSettings) -> Result:
+@command(app, "GcSettings", "gc:gc")
+def gc() -> None:
     """Find leftovers and unneeded checkpoints; delete them with --delete."""
-    from audioloom_trainer.commands.gc import gc
-
-    return gc(settings)
 
 
 main = run_app(app)

@@ -8,15 +8,7 @@ from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Duration, Size
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-__all__ = [
-    "EvaluateSettings",
-    "ExportSettings",
-    "GcSettings",
-    "InspectSettings",
-    "ListSettings",
-    "RunSettings",
-    "VerifySettings",
-]
+__all__ = ["GcSettings", "ListSettings"]  # those of other modules
 
 DEFAULT_MODEL = "builtin:conv1d"
 

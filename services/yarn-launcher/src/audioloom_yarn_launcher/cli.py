@@ -9,28 +9,18 @@ from audioloom_stage.program import run_app
 from audioloom_stage.result import Result
 
 if TYPE_CHECKING:
-    from audioloom_yarn_launcher.settings import (
-        DoctorSettings,
-        GcSettings,
-        KillSettings,
-        ListSettings,
-        LogsSettings,
-        PackSettings,
-        RunOnlySettings,
-        RunSettings,
-        StatusSettings,
-    )
+    from audioloom_yarn_launcher.settings import RunSettings
 
 app = StageApp(
     "yarn-launcher",
     help="Run a command as a gang of workers, on this machine or on YARN.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
-    settings="audioloom_yarn_launcher.settings",
+    package="audioloom_yarn_launcher",
     families={"env": "Build, list and remove archives of environments."},
 )
 
 
-@command(app)
+@command(app, "RunSettings")
 def run(settings: RunSettings) -> Result:
     """Run a command in several workers, each with its TF_CONFIG, until it ends.
 
@@ -45,90 +35,60 @@ def run(settings: RunSettings) -> Result:
     return launch(settings)
 
 
-@command(app)
-def status(settings: StatusSettings) -> Result:
+@command(app, "StatusSettings", "status:show_status")
+def status() -> None:
     """Show the state of a run and of its workers."""
-    from audioloom_yarn_launcher.commands.status import show_status
-
-    return show_status(settings)
 
 
-@command(app)
-def attach(settings: RunOnlySettings) -> Result:
+@command(app, "RunOnlySettings", "attach:attach_run")
+def attach() -> None:
     """Wait for a detached or orphaned run, and answer as `run` does."""
-    from audioloom_yarn_launcher.commands.attach import attach_run
-
-    return attach_run(settings)
 
 
-@command(app)
-def explain(settings: RunOnlySettings) -> Result:
+@command(app, "RunOnlySettings", "explain:show_explanation")
+def explain() -> None:
     """Explain why a run failed: the first cause, and what to do."""
-    from audioloom_yarn_launcher.commands.explain import show_explanation
-
-    return show_explanation(settings)
 
 
-@command(app)
-def kill(settings: KillSettings) -> Result:
+@command(app, "KillSettings", "kill:kill_run")
+def kill() -> None:
     """Stop a run, wherever it runs."""
-    from audioloom_yarn_launcher.commands.kill import kill_run
-
-    return kill_run(settings)
 
 
-@command(app)
-def logs(settings: LogsSettings) -> Result:
+@command(app, "LogsSettings", "logs:show_logs")
+def logs() -> None:
     """Print the output of a run's workers."""
-    from audioloom_yarn_launcher.commands.logs import show_logs
-
-    return show_logs(settings)
 
 
-@command(app)
-def doctor(settings: DoctorSettings) -> Result:
+@command(app, "DoctorSettings", "doctor:examine")
+def doctor() -> None:
     """Check everything that a run on a cluster needs; print one line each with the fix.
 
     Exit code 78 if a check fails.
     """
-    from audioloom_yarn_launcher.commands.doctor import examine
-
-    return examine(settings)
 
 
-@command(app)
-def list_(settings: ListSettings) -> Result:
+@command(app, "ListSettings", "list:list_runs")
+def list_() -> None:
     """List the runs under a root with their state, attempts and workers."""
-    from audioloom_yarn_launcher.commands.list import list_runs
-
-    return list_runs(settings)
 
 
-@command(app, name="env pack")
-def env_pack(settings: PackSettings) -> Result:
+@command(app, "PackSettings", "env_pack:pack_environment", name="env pack")
+def env_pack() -> None:
     """Build the archive of an environment with its Python; print its location.
 
     Nothing is built if an archive with the same contents is there.
     """
-    from audioloom_yarn_launcher.commands.env_pack import pack_environment
-
-    return pack_environment(settings)
 
 
-@command(app, name="env list")
-def env_list(settings: ListSettings) -> Result:
+@command(app, "ListSettings", "environments:list_environments", name="env list")
+def env_list() -> None:
     """List the archives under a root and the runs that use them."""
-    from audioloom_yarn_launcher.commands.environments import list_environments
-
-    return list_environments(settings)
 
 
-@command(app, name="env gc")
-def env_gc(settings: GcSettings) -> Result:
+@command(app, "GcSettings", "environments:env_gc", name="env gc")
+def env_gc() -> None:
     """Find archives that no run needs; delete them with --delete."""
-    from audioloom_yarn_launcher.commands.environments import env_gc as perform
-
-    return perform(settings)
 
 
 main = run_app(app)

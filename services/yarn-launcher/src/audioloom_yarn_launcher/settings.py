@@ -10,17 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S
 from audioloom_yarn_launcher.system.addresses import check_address
 
-__all__ = [
-    "DoctorSettings",
-    "GcSettings",
-    "KillSettings",
-    "ListSettings",
-    "LogsSettings",
-    "PackSettings",
-    "RunOnlySettings",
-    "RunSettings",
-    "StatusSettings",
-]
+__all__ = ["GcSettings", "ListSettings"]  # those of other modules
 
 Memory = Annotated[Size, Field(ge=1 << 20, lt=1 << 50)]
 Mount = Annotated[str, Field(pattern=r"^/[^:,\s]*:/[^:,\s]*(:r[ow])?$")]

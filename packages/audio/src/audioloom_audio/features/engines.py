@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_audio.errors import AudioError, BadSettings, MissingDecoder
-from audioloom_audio.features.feature import Engine, WindowShape
+from audioloom_audio.features.feature import Analysis, Engine, Transform, WindowShape
 from audioloom_audio.features.filters import bins_outside, mel_filters
 from audioloom_audio.features.librosa_engine import LibrosaEngine
 from audioloom_audio.features.mel import MelSpectrum
@@ -25,15 +25,37 @@ def resolved(settings: MelSpectrum, window: WindowShape, engine: Engine) -> str:
     return "numpy" if _native_obstacle(settings, window) else "native"
 
 
-def mel_engine(
-    settings: MelSpectrum, window: WindowShape, engine: Engine, n_mfcc: int
-) -> MelEngine | LibrosaEngine:
-    """Make an engine; 0 *n_mfcc* if no cepstra are wanted.
+def mel_transform(
+    settings: MelSpectrum, window: WindowShape, engine: Engine, n_mfcc: int = 0
+) -> Transform:
+    """Make the transform to *n_mfcc* cepstra, or to the levels of the bands if that is 0.
 
     Raises:
         MissingDecoder: the engine is not installed, or this processor cannot run it.
         BadSettings: the compiled engine does not support these settings.
     """
+    made = _engine(settings, window, engine, n_mfcc)
+
+    def analyse(padded: NDArray[np.float32], valid: int) -> Analysis:
+        mel = made.powers(padded, valid)
+        return Analysis(mel, float(mel.max()))
+
+    kept = (settings.frames(window), settings.n_mels)
+    return Transform(settings.n_fft // 2, kept, analyse, made.cepstra if n_mfcc else made.decibels)
+
+
+def native() -> Any:
+    """The package of the compiled kernels, or None if it is not installed."""
+    try:
+        import audioloom_audio_native  # noqa: PLC0415 - an optional distribution
+    except ImportError:
+        return None
+    return audioloom_audio_native
+
+
+def _engine(
+    settings: MelSpectrum, window: WindowShape, engine: Engine, n_mfcc: int
+) -> MelEngine | LibrosaEngine:
     chosen = resolved(settings, window, engine)
     if chosen == "librosa":
         return LibrosaEngine(settings, window, n_mfcc)
@@ -46,15 +68,6 @@ def mel_engine(
     spectra = _kernels(chosen, np.vstack([below, filters, above]), 0, settings.hop_length)
     each = {"below": bool(len(below)), "above": bool(len(above))}
     return MelEngine(settings, window, spectra, kernels, **each)
-
-
-def native() -> Any:
-    """The package of the compiled kernels, or None if it is not installed."""
-    try:
-        import audioloom_audio_native  # noqa: PLC0415 - an optional distribution
-    except ImportError:
-        return None
-    return audioloom_audio_native
 
 
 @lru_cache(maxsize=8)  # asked for with every recording

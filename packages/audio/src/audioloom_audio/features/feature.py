@@ -4,6 +4,7 @@ A window is analysed when its samples are there, and gets its values when its le
 of the window itself, or of the whole recording, for which the analyses of all windows wait.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -41,35 +42,23 @@ class Analysis(NamedTuple):
     loudest: float
 
 
-class Transform(Protocol):
-    """Computes the feature of windows; each thread needs its own, as it holds scratch memory."""
+@dataclass(frozen=True)
+class Transform:
+    """The computation of a feature; each thread needs its own, as it holds scratch memory.
 
-    @property
-    def margin(self) -> int:
-        """Zeros that the samples of a window need on either side."""
+    Attributes:
+        margin: Zeros that the samples of a window need on either side.
+        kept: Shape of the values of an analysis.
+        analyse: Analyses the padded samples of a window; the second argument is the number of
+            samples that were recorded, all later samples are zero. Raises `FunctionFailed`.
+        values: Computes the values from those of a finite analysis, which may be overwritten, and
+            from the power that the level is relative to: at least that of the analysis.
+    """
 
-    @property
-    def kept(self) -> tuple[int, int]:
-        """Shape of the values of an analysis."""
-
-    def analyse(self, padded: NDArray[np.float32], valid: int) -> Analysis:
-        """Analyse a window.
-
-        Args:
-            padded: The samples with `margin` zeros on either side.
-            valid: Samples that were recorded; all later samples are zero.
-
-        Raises:
-            FunctionFailed: a function of the user failed.
-        """
-
-    def values(self, analysed: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
-        """Compute the values from an analysis, which may be overwritten.
-
-        Args:
-            analysed: The values of a finite analysis.
-            loudest: The power that the level is relative to; at least that of the analysis.
-        """
+    margin: int
+    kept: tuple[int, int]
+    analyse: Callable[[NDArray[np.float32], int], Analysis]
+    values: Callable[[NDArray[np.float32], float], NDArray[np.float32]]
 
 
 class Feature(Protocol):

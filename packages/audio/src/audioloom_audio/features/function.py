@@ -66,13 +66,23 @@ class Function:
 
     def resolve(self, engine: Engine, window: WindowShape) -> str:
         """The function computes by itself."""
-        del engine, window
         return "function"
 
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
-        """See `Feature.transform`."""
-        del engine
-        return _Calls(self, window)
+        """Call the function for every window; the power of its samples tells silence."""
+        kept = self.shape(window)
+
+        def analyse(padded: NDArray[np.float32], _: int) -> Analysis:
+            loudest = loudest_power(padded)
+            if not np.isfinite(loudest):
+                return Analysis(np.zeros(kept, np.float32), loudest)
+            values = self.call(padded, window.sample_rate)
+            if values.shape != kept:
+                expected = f"the shape {kept} from {self.module}:{self.name}, as of other windows"
+                raise FunctionFailed(expected, f"{values.shape}")
+            return Analysis(values, loudest)
+
+        return Transform(0, kept, analyse, lambda analysed, _: analysed)
 
     def call(self, samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
         """Call the function.
@@ -96,33 +106,6 @@ class Function:
         if not np.isfinite(values).all():
             raise FunctionFailed(f"finite numbers from {where}", "NaN or infinity")
         return values
-
-
-class _Calls:
-    margin = 0
-
-    def __init__(self, feature: Function, window: WindowShape) -> None:
-        self._feature, self._rate = feature, window.sample_rate
-        self.kept = feature.shape(window)
-
-    def analyse(self, padded: NDArray[np.float32], valid: int) -> Analysis:
-        """Call the function; the power of the samples tells silence."""
-        del valid
-        loudest = loudest_power(padded)
-        if not np.isfinite(loudest):
-            return Analysis(np.zeros(self.kept, np.float32), loudest)
-        values = self._feature.call(padded, self._rate)
-        if values.shape != self.kept:
-            where = f"{self._feature.module}:{self._feature.name}"
-            raise FunctionFailed(
-                f"the shape {self.kept} from {where}, as of other windows", f"{values.shape}"
-            )
-        return Analysis(values, loudest)
-
-    def values(self, analysed: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
-        """Return the function's values."""
-        del loudest
-        return analysed
 
 
 @lru_cache(maxsize=8)

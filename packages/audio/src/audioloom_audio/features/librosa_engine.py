@@ -29,8 +29,7 @@ class LibrosaEngine:
         self._librosa: Any = librosa
 
     def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
-        """Mel powers of a window; see `MelEngine.powers`."""
-        del valid  # librosa computes the padding too
+        """Mel powers of a window, its padding too; see `MelEngine.powers`."""
         settings = self._settings
         margin = settings.n_fft // 2
         with np.errstate(over="ignore", invalid="ignore"):

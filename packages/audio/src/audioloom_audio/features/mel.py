@@ -1,14 +1,10 @@
-"""Mel spectra of windows: the settings that MFCC and log-mel share, and their transform."""
+"""Mel spectra of windows: the settings that MFCC and log-mel share."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from audioloom_audio.errors import require
-from audioloom_audio.features.feature import Analysis, Level, WindowShape
+from audioloom_audio.features.feature import Level, WindowShape
 
 
 @dataclass(frozen=True)
@@ -65,33 +61,4 @@ class MelSpectrum:
 
     def valid_frames(self, window: WindowShape, valid: int) -> int:
         """Frames centred within the first *valid* samples, from the first."""
-        del window
         return 1 + valid // self.hop_length
-
-
-class MelTransform:
-    """`Transform` by the mel powers of an engine, and what follows from them.
-
-    Args:
-        settings: of the spectrum.
-        window: the samples.
-        powers: computes mel powers ``(frames, n_mels)`` of padded samples.
-        finish: computes the values from powers and the loudest power.
-    """
-
-    def __init__(
-        self,
-        settings: MelSpectrum,
-        window: WindowShape,
-        powers: Callable[[NDArray[np.float32], int], NDArray[np.float32]],
-        finish: Callable[[NDArray[np.float32], float], NDArray[np.float32]],
-    ) -> None:
-        self.margin = settings.n_fft // 2
-        self.kept = (settings.frames(window), settings.n_mels)
-        self._powers = powers
-        self.values = finish
-
-    def analyse(self, padded: NDArray[np.float32], valid: int) -> Analysis:
-        """Compute the mel powers of a window; see `Transform.analyse`."""
-        mel = self._powers(padded, valid)
-        return Analysis(mel, float(mel.max()))

@@ -26,35 +26,20 @@ class Waveform:
 
     def valid_frames(self, window: WindowShape, valid: int) -> int:
         """The recorded samples: a frame is a sample."""
-        del window
         return valid
 
     def resolve(self, engine: Engine, window: WindowShape) -> str:
         """NumPy copies samples; there is nothing to compute."""
-        del engine, window
         return "numpy"
 
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
-        """See `Feature.transform`."""
-        del engine
-        return _Samples(window)
-
-
-class _Samples:
-    margin = 0
-
-    def __init__(self, window: WindowShape) -> None:
-        self.kept = (1, window.samples)
-
-    def analyse(self, padded: NDArray[np.float32], valid: int) -> Analysis:
-        """Take the samples; their power tells silence."""
-        del valid
-        return Analysis(padded[np.newaxis], loudest_power(padded))
-
-    def values(self, analysed: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
-        """Copy the samples."""
-        del loudest
-        return analysed.copy()
+        """Copy the samples; their power tells silence."""
+        return Transform(
+            0,
+            self.shape(window),
+            lambda padded, _: Analysis(padded[np.newaxis], loudest_power(padded)),
+            lambda analysed, _: analysed.copy(),
+        )
 
 
 def loudest_power(samples: NDArray[np.float32]) -> float:

@@ -70,7 +70,6 @@ class _Local(StagedBackend):
 
     def commit(self, temporary: Location, target: Location, size: int) -> None:
         """Move the file by the first way that its file system knows."""
-        del size
         commit(temporary, target)
 
     def holder(self, location: Location) -> Holder:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -129,21 +130,14 @@ def _entry(location: Location, found: dict[str, Any]) -> Entry:
 def _modified_ns(found: dict[str, Any]) -> int:
     value: Any = next((found[name] for name in _TIMES if found.get(name)), None)
     if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            value = _web_time(value)
+        for parse in (datetime.fromisoformat, parsedate_to_datetime):
+            with suppress(ValueError):
+                value = parse(value)
+                break
     if not isinstance(value, datetime):
         return 0
     whole = value if value.tzinfo else value.replace(tzinfo=UTC)
     return int(whole.timestamp()) * 1_000_000_000
-
-
-def _web_time(text: str) -> datetime | None:
-    try:
-        return parsedate_to_datetime(text)
-    except ValueError:
-        return None
 
 
 def _keys(filesystem: Any, path: str) -> list[dict[str, Any]]:
@@ -159,8 +153,7 @@ def _links(filesystem: Any, path: str) -> list[dict[str, Any]]:
     return [{"name": link, "type": "file"} for link in links if inside.fullmatch(link)]
 
 
-def _read_object(filesystem: Any, *, path: str, start: int, end: int, size: int) -> bytes:
-    del size
+def _read_object(filesystem: Any, *, path: str, start: int, end: int, **_: object) -> bytes:
     data: bytes = filesystem.cat_file(path, start=start, end=end)
     return data
 

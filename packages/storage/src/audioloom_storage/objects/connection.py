@@ -37,8 +37,7 @@ class Connection(remote.Connection[Any]):
         *,
         looking: bool = False,
     ) -> T:
-        """Ask the file system once."""
-        del looking  # a store has no parents that could be files
+        """Ask the file system once; a store has no parents that could be files."""
         try:
             return ask(self._filesystem)
         except Exception as error:

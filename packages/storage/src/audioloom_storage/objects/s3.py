@@ -29,7 +29,6 @@ from audioloom_storage.errors import (
 from audioloom_storage.location import Location
 from audioloom_storage.objects.backend import Objects
 from audioloom_storage.objects.connection import connection_to
-from audioloom_storage.remote.retry import Outage
 
 PART_BYTES = 16 << 20
 """Bytes of a part of an upload; S3 takes 10,000 parts, so a file has at most 156 GiB."""
@@ -43,14 +42,12 @@ _UNLESS_TAKEN = {"IfNoneMatch": "*"}
 class _S3(Objects):
     def create(self, location: Location, *, private: bool) -> Sink:
         """Start a file. The policies of the bucket decide who may read it, private or not."""
-        del private
         if not _has_marker(location.parent):
             raise NotFound("no folder lies there", where=location.parent)
         return _Sink(location)
 
     def make_folder(self, location: Location, *, private: bool) -> None:
         """Put the markers that are missing; a file on the way is refused."""
-        del private
         missing: list[Location] = []
         while not _has_marker(location):
             with suppress(NotFound):
@@ -64,14 +61,12 @@ class _S3(Objects):
 
     def remove(self, location: Location, *, within: Location | None) -> None:
         """Delete an object; there are no links."""
-        del within
         if self.stat(location).is_folder:
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         _call(location, "delete_object")
 
     def remove_tree(self, location: Location, *, within: Location | None) -> None:
         """Delete all objects below a prefix, a thousand at a time."""
-        del within
         if not self.stat(location).is_folder:
             raise NotAFolder("a file lies there", where=location, expected="a folder")
         connection_to(location).folders.clear()
@@ -87,7 +82,6 @@ class _S3(Objects):
 
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
         """Delete the marker, if nothing else has the prefix."""
-        del within
         if not self.stat(location).is_folder:
             raise NotAFolder("a file lies there", where=location, expected="a folder")
         if next(_pages(location, 2)) != [_marker(location)]:
@@ -126,29 +120,15 @@ class _Sink:
         multipart = self._upload is not None
         _prove(self._target, multipart=multipart)
         request = self._complete if multipart else self._put
-        unanswered: list[Outage] = []
-
-        def attempt() -> None:
-            try:
-                request()
-            except Outage as error:
-                unanswered.append(error)
-                raise
-
         try:
-            connection_to(self._target).retry.run(attempt)
+            connection_to(self._target).retry.run(request)
         except (AlreadyExists, NotFound) as error:
             self._raise_unless_ours(error)
-        except Outage as error:
-            raise unknown(
-                f"the store did not answer the commit: {error.found}", self._target
-            ) from (error)
         except StorageError as error:
-            if unanswered:
-                raise unknown(f"the store failed at the commit: {error.found}", self._target) from (
-                    error
-                )
-            raise
+            if not error.unanswered:
+                raise
+            found = f"the store did not answer the commit: {error.found}"
+            raise unknown(found, self._target) from error
         self._upload = None
 
     def abandon(self) -> None:
@@ -189,9 +169,8 @@ class _Sink:
         except NotFound:
             raise gone(self._target) from error
         except StorageError as blind:
-            raise unknown(f"the store failed after the commit: {blind.found}", self._target) from (
-                error
-            )
+            failed = f"the store failed after the commit: {blind.found}"
+            raise unknown(failed, self._target) from error
         if found.get("Metadata", {}).get(_TOKEN) != self._metadata[_TOKEN]:
             raise taken(self._target, is_folder=False) from error
 

@@ -114,7 +114,6 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
 
     def remove(self, location: Location, *, within: Location | None = None) -> None:
         """Remove for good: nothing goes to the trash."""
-        del within
         if self.status(location).is_folder:  # HDFS would remove an empty folder
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         if not self.delete(location):
@@ -122,7 +121,6 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
 
     def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
         """Remove in one call, for good."""
-        del within
         self._check_folder(location)
         step(Step.REMOVE, location)
         if not self.delete(location, recursive=True):
@@ -130,7 +128,6 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
 
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
         """Remove in one call, which removes no folder that holds something."""
-        del within
         self._check_folder(location)
         try:
             return self.delete(location)

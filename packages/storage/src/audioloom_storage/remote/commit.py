@@ -52,24 +52,13 @@ def commit(
             expected=f"the {size} bytes that were written",
             hint="Run again.",
         )
-    unanswered: list[Outage] = []
-
-    def attempt() -> None:
-        try:
-            rename(temporary, target)
-        except Outage as error:
-            unanswered.append(error)
-            raise
-
     try:
-        retry.run(attempt)
+        retry.run(lambda: rename(temporary, target))
     except NotFound as error:
         _raise_unless_ours(before, target, stat, error)
-    except (Outage, Busy) as error:
-        if unanswered:
-            raise _unknown(error, target) from error
-        raise
     except StorageError as error:
+        if error.unanswered and isinstance(error, (Outage, Busy)):
+            raise _unknown(error, target) from error
         if isinstance(error, AlreadyExists) or type(error) is Unavailable:
             _raise_taken(target, stat, error)
         raise

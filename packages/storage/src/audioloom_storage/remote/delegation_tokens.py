@@ -109,12 +109,7 @@ def _tokens() -> list[Token]:
 
 
 def refused(said: str, location: Location) -> PermissionDenied:
-    """Return the error for a NameNode that refuses a token, with the state of the token.
-
-    Args:
-        said: the NameNode's message.
-        location: the location that was requested.
-    """
+    """Return the error for a NameNode that refuses a token, with the state of the token."""
     found = _find(location.authority or _default())
     if found is None:
         return PermissionDenied(said, where=location, hint=FRESH_TOKEN)

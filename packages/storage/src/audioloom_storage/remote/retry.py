@@ -40,19 +40,20 @@ class Retry:
 
     def run(self, attempt: Callable[[], T]) -> T:
         """Return the result of `attempt`, which may run twice, repeated until the time is up."""
-        pause = _FIRST_PAUSE_SECONDS
+        pause, unanswered = _FIRST_PAUSE_SECONDS, False
         lost_at: float | None = None
         while True:
             try:
                 result = attempt()
-            except (Outage, Busy):
+            except StorageError as error:
+                error.unanswered = unanswered = unanswered or isinstance(error, Outage)
+                if not isinstance(error, (Outage, Busy)):
+                    self.answered()
+                    raise
                 # A success in between, here or in another thread, is no reason to wait longer.
                 lost_at = min(lost_at or self._lost(), self._lost())
                 if not self.proved or time.monotonic() - lost_at >= RETRY_SECONDS:
                     raise
-            except StorageError:
-                self.answered()
-                raise
             else:
                 self.answered()
                 return result

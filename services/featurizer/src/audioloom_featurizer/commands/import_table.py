@@ -1,6 +1,6 @@
 """`import`: make committed features of a table of windows that another program computed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,25 +20,18 @@ from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.scratch import scratch_file
 from audioloom_featurizer.settings import ImportSettings
 from audioloom_featurizer.streams import sorted_batches
-from audioloom_featurizer.tables.columns import window_columns
-from audioloom_featurizer.tables.files import write_files
-from audioloom_featurizer.tables.form import form_of
+from audioloom_featurizer.tables.columns import VALUES, window_columns
 from audioloom_featurizer.tables.intake import Intake
 from audioloom_featurizer.tables.recipe import feature_of, plan_import, windows_per_file
-from audioloom_featurizer.tables.recordings import Recordings
+from audioloom_featurizer.tables.recordings import Recordings, write_files
+from audioloom_featurizer.tables.values import form_of
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The outcome of an import.
-
-    Attributes:
-        opened: the run.
-        already: it was committed before.
-        tally: the windows of the table, and those of them without label.
-    """
+    """The run of an import, whether it was committed before, and the counts of the table."""
 
     opened: Opened[FeaturesManifest]
     already: bool
@@ -84,8 +77,8 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
         NoWindows, BadTable, BadWindows, Unlabelled: the table cannot be used.
         NameTaken: other features have the name.
     """
-    columns = window_columns(table, _named(settings), settings.feature_name)
-    form = form_of(table, columns, settings)
+    columns = window_columns(table, settings.columns, settings.feature_name)
+    form = form_of(table, columns[VALUES], settings)
     feature, root = feature_of(settings, form), locate(settings.root)
     with scratch_file() as values, scratch_file() as rows:
         intake = Intake(table, columns, form, settings, values)
@@ -109,10 +102,6 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
     committed = commit(plan, attempt, files, recordings.stats())
     log.info("committed" if committed.ours else "already committed")
     return Imported(committed.opened, already=not committed.ours, tally=intake.tally)
-
-
-def _named(settings: ImportSettings) -> Mapping[str, str]:
-    return {str(name): column for name, column in settings.columns.items()}
 
 
 def _store(file: Any, tables: Iterator[pa.Table]) -> None:

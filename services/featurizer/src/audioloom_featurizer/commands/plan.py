@@ -2,7 +2,6 @@
 
 from typing import cast
 
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import FeaturesRecipe, RecordingsManifest
 from audioloom_manifest.publication import Plan, find_committed
 from audioloom_manifest.reader import Opened, read_manifest
@@ -26,7 +25,7 @@ def plan(settings: PlanSettings) -> Result:
     inventory = inventory_location(opened)
     source = locate(opened.manifest.recipe.source)
     units = units_of(planned, inventory, source)
-    names = [receipt_name(unit, basis_of(planned)) for unit in units]
+    names = [receipt_name(unit, planned.basis) for unit in units]
     finished = len(units) if standing else len(read_receipts(planned.folder, names))
     state = "committed" if standing else "started" if finished else "new"
     stats = opened.manifest.stats
@@ -65,13 +64,7 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
 
 
 def units_of(planned: Plan, inventory: Location, source: Location) -> list[Unit]:
-    """Cut the units of a features run, in the order of the inventory.
-
-    Args:
-        planned: the run.
-        inventory: of the recordings.
-        source: of the recordings.
-    """
+    """Cut the units of a features run, in the order of the inventory."""
     recipe = recipe_in(planned)
     bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
     return list(partition(read_batches(inventory), source, **bounds))
@@ -80,8 +73,3 @@ def units_of(planned: Plan, inventory: Location, source: Location) -> list[Unit]
 def recipe_in(planned: Plan) -> FeaturesRecipe:
     """The recipe of a features run."""
     return cast("FeaturesRecipe", planned.recipe)
-
-
-def basis_of(planned: Plan) -> str:
-    """The digest of recipe and inputs, which distinguishes two runs with one name."""
-    return run_name(planned.kind, planned.recipe, planned.input_identities)

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
-from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Plan, commit, find_committed
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.logs import bind
@@ -116,8 +114,7 @@ def _plan(
     recipe = before.model_copy(update=digests)
     root = features.root
     inputs = (recordings.reference(root), features.reference(root))
-    name = run_name("recordings", recipe, [each.identity for each in inputs])
-    return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)
+    return Plan.of("recordings", recipe, inputs, root, None)
 
 
 def _chosen(features: Opened[FeaturesManifest], also: Sequence[str]) -> frozenset[str]:

@@ -1,8 +1,6 @@
 """`run`: process the units that have no receipt yet, then commit features and ledger."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
 
 import structlog
 from audioloom_manifest.envelope import FileEntry
@@ -15,7 +13,7 @@ from audioloom_stage.result import Result
 from audioloom_storage import locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.commands.plan import basis_of, planned_run, recipe_in, units_of
+from audioloom_featurizer.commands.plan import planned_run, recipe_in, units_of
 from audioloom_featurizer.extraction.agreement import need_librosa
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
 from audioloom_featurizer.extraction.partition import Unit, commit_units
@@ -77,29 +75,23 @@ def extract_features(
         feature=recipe_in(planned).feature,
         settings=extraction,
         attempt=attempt.id,
-        basis=basis_of(planned),
+        basis=planned.basis,
         whole=recipe_in(planned).digest == "whole",
     )
     limits = WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout)
-    in_spark = partial(
-        _in_spark,
-        limits=limits,
-        settings=settings,
-        root=root_of(planned.folder),
-        counts=attempt.counts,
-    )
+
+    def in_spark(units: Sequence[Unit], task: Task) -> Iterator[Receipt]:
+        from audioloom_featurizer.extraction import spark  # noqa: PLC0415 - a rerun needs no Spark
+
+        root, counts = root_of(planned.folder), attempt.counts
+        return spark.extract_in_spark(units, task, limits, settings, root, counts)
+
     receipts = finish_units(context, units, budget, runner or in_spark)
     agreement = check_sample(context, units, receipts, None if runner else limits)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
     committed = commit(planned, attempt, files, stats_of(receipts, agreement))
     log.info("committed" if committed.ours else "already committed")
     return _result(committed.opened, already=not committed.ours)
-
-
-def _in_spark(units: Sequence[Unit], task: Task, **where: Any) -> Iterator[Receipt]:
-    from audioloom_featurizer.extraction import spark  # noqa: PLC0415 - a rerun needs no Spark
-
-    return spark.extract_in_spark(units, task, **where)
 
 
 def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:

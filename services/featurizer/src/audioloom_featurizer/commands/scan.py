@@ -7,9 +7,7 @@ memory does not grow with their number.
 from typing import Any
 
 import structlog
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import RecordingsManifest, RecordingsRecipe
-from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Plan, commit, find_committed
 from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
@@ -78,9 +76,8 @@ def _plan(
         labels_sha256=written.labelling_digest.hexdigest() if from_tables else None,
         unlabelled="drop" if settings.unlabelled == "drop" else "keep",
     )
-    inputs = tuple(opened.reference(root) for opened in chain[:1])
-    name = settings.name or run_name("recordings", recipe, [each.identity for each in inputs])
-    return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)
+    inputs = (opened.reference(root) for opened in chain[:1])
+    return Plan.of("recordings", recipe, inputs, root, settings.name)
 
 
 def _for_the_record(settings: ScanSettings) -> dict[str, Any]:

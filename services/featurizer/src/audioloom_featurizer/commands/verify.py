@@ -4,7 +4,6 @@ from typing import Any
 
 from audioloom_manifest.file_list import check_files
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
-from audioloom_manifest.late_files import Patience
 from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
@@ -40,13 +39,9 @@ def verify(settings: VerifySettings) -> Result:
     if settings.against is not None and isinstance(opened.manifest, FeaturesManifest):
         check_not_imported(opened)
     entries = opened.files()
-    problems: list[str] = []
     comparison: Comparison | None = None
-    patience = Patience()
     with progress(len(entries), "checking", "files") as bar:
-        for entry in bar.over(entries):
-            found = check_files(opened.folder, [entry], patience=patience)
-            problems += [str(problem) for problem in found]
+        problems = [str(each) for each in check_files(opened.folder, bar.over(entries))]
     _stop_at(problems, opened)  # the contents of damaged files prove nothing
     try:
         if isinstance(opened.manifest, RecordingsManifest):

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import BinaryIO
 
+from audioloom_featurizer.containers.archives import Tar, Zip
 from audioloom_featurizer.containers.member import Container
 from audioloom_featurizer.containers.sequence_file import SequenceFile
-from audioloom_featurizer.containers.tables import Avro, Parquet
-from audioloom_featurizer.containers.tar import Tar
-from audioloom_featurizer.containers.zip import Zip
+from audioloom_featurizer.containers.tables import Rows, avro_rows, parquet_rows
 
 _FORMATS: dict[str, Callable[[BinaryIO, int], Container]] = {
     ".tar": partial(Tar, packed=False),
@@ -16,8 +15,8 @@ _FORMATS: dict[str, Callable[[BinaryIO, int], Container]] = {
     ".tgz": partial(Tar, packed=True),
     ".zip": Zip,
     ".seq": SequenceFile,
-    ".avro": Avro,
-    ".parquet": Parquet,
+    ".avro": partial(Rows, avro_rows, "Avro file"),
+    ".parquet": partial(Rows, parquet_rows, "Parquet file"),
 }
 SUFFIXES = tuple(_FORMATS)
 

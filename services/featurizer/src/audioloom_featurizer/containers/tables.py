@@ -5,10 +5,8 @@ it); the name is the column `path`, `name`, `file`, `key` or `__key__`, else the
 Rows are read in sequence; both libraries hold a whole recording in memory.
 """
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,83 +24,55 @@ from audioloom_featurizer.containers.member import (
 )
 
 _NAMES = ("path", "name", "file", "key", "__key__")
-_parquet_damages = partial(damages, "Parquet file", Exception)  # the libraries raise many types
-_avro_damages = partial(damages, "Avro file", Exception)
+
+Row: TypeAlias = tuple[str | None, Content | None]
+"""The name and the content of a row."""
 
 
-class _Rows(InSequence):
-    """A container of rows: names and contents."""
+class Rows(InSequence):
+    """A container whose rows *read* yields; errors call the format *what*."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(
+        self, read: Callable[[BinaryIO], Iterator[Row]], what: str, file: BinaryIO, size: int
+    ) -> None:
+        self._read, self._what, self._file, self._size = read, what, file, size
 
     def contents(self) -> Iterator[tuple[str, Content]]:
         """See `InSequence.contents`."""
         total, most = 0, most_expanded(self._size)
-        for number, (name, content) in enumerate(self.rows()):
-            if content is None:
-                continue
-            total += len(content)
-            if len(content) > MOST_READ_BYTES or total > most:
-                raise BadContainer("values that are much larger than the file")
-            safe = safe_name(f"{number:09d}" if name is None else name)
-            if safe is not None:
-                yield safe, content
-
-    @abstractmethod
-    def rows(self) -> Iterator[tuple[str | None, Content | None]]:
-        """Names and contents of all rows."""
+        with damages(self._what, Exception):  # the libraries raise many types
+            for number, (name, content) in enumerate(self._read(self._file)):
+                if content is None:
+                    continue
+                total += len(content)
+                if len(content) > MOST_READ_BYTES or total > most:
+                    raise BadContainer("values that are much larger than the file")
+                safe = safe_name(f"{number:09d}" if name is None else name)
+                if safe is not None:
+                    yield safe, content
 
 
-class Parquet(_Rows):
-    """A Parquet file of recordings."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        super().__init__(size)
-        with _parquet_damages():
-            self._file = pq.ParquetFile(file, pre_buffer=False)
-            fields = {each.name: _kind(each.type) for each in self._file.schema_arrow}
-        self._content, self._name = _columns(fields)
-
-    def rows(self) -> Iterator[tuple[str | None, Content | None]]:
-        """Names and contents of all rows."""
-        columns = [each for each in (self._content, self._name) if each is not None]
-        with _parquet_damages():
-            # One row at a time, because a row may be a recording of hours.
-            batches = self._file.iter_batches(1, columns=columns, use_threads=False)
-        while True:
-            with _parquet_damages():
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                row = {name: batch.column(name)[0] for name in columns} if len(batch) else None
-            if row is not None:
-                yield _parquet_parts(row[self._content], row.get(self._name or ""))
+def parquet_rows(file: BinaryIO) -> Iterator[Row]:
+    """Read a Parquet file one row at a time, because a row may be a recording of hours."""
+    parquet = pq.ParquetFile(file, pre_buffer=False)
+    content, name = _columns({each.name: _kind(each.type) for each in parquet.schema_arrow})
+    columns = [each for each in (content, name) if each is not None]
+    for batch in parquet.iter_batches(1, columns=columns, use_threads=False):
+        if len(batch):
+            own = None if name is None else batch.column(name)[0]
+            yield _parquet_parts(batch.column(content)[0], own)
 
 
-class Avro(_Rows):
-    """An Avro object container file of recordings."""
+def avro_rows(file: BinaryIO) -> Iterator[Row]:
+    """Read an Avro object container file."""
+    from fastavro import reader  # noqa: PLC0415 - for this format alone
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        super().__init__(size)
-        self._file = file
-
-    def rows(self) -> Iterator[tuple[str | None, Content | None]]:
-        """Names and contents of all rows."""
-        from fastavro import reader  # noqa: PLC0415 - for this format alone
-
-        self._file.seek(0)
-        with _avro_damages():
-            records = reader(CarefulFile(self._file))  # type: ignore[arg-type]
-            schema: Any = records.writer_schema
-            fields = {each["name"]: _avro_kind(each["type"]) for each in schema["fields"]}
-        content, name = _columns(fields)
-        while True:
-            with _avro_damages():
-                row: Any = next(records, None)
-            if row is None:
-                return
-            yield _parts(row, content, name)
+    file.seek(0)
+    records: Any = reader(CarefulFile(file))  # type: ignore[arg-type]
+    fields = records.writer_schema["fields"]
+    content, name = _columns({each["name"]: _avro_kind(each["type"]) for each in fields})
+    for row in records:
+        yield None if name is None else row[name], row[content]
 
 
 def _columns(kinds: Mapping[str, str]) -> tuple[str, str | None]:
@@ -114,7 +84,7 @@ def _columns(kinds: Mapping[str, str]) -> tuple[str, str | None]:
     return contents[0], named[0] if named else None
 
 
-def _parquet_parts(value: Any, name: Any) -> tuple[str | None, Content | None]:
+def _parquet_parts(value: Any, name: Any) -> Row:
     """Name and content of a row of Arrow's scalars; the content is not copied."""
     own = None if name is None else name.as_py()
     if isinstance(value, pa.StructScalar):
@@ -123,12 +93,6 @@ def _parquet_parts(value: Any, name: Any) -> tuple[str | None, Content | None]:
         inner = value["path"].as_py() if "path" in value else None
         return own or inner, _parquet_parts(value["bytes"], None)[1]
     return own, memoryview(value.as_buffer()) if value.is_valid else None
-
-
-def _parts(
-    row: Mapping[str, Any], content: str, name: str | None
-) -> tuple[str | None, Content | None]:
-    return (None if name is None else row[name]), row[content]
 
 
 def _kind(kind: pa.DataType) -> str:

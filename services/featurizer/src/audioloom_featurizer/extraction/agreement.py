@@ -29,12 +29,7 @@ Place: TypeAlias = tuple[int, int]
 
 
 class Stored(NamedTuple):
-    """The stored windows of a recording.
-
-    Attributes:
-        row: of the inventory.
-        windows: the values of each window.
-    """
+    """The values of a recording's stored windows, with its row of the inventory."""
 
     row: Row
     windows: dict[Place, NDArray[np.float64]]

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any, cast, get_args
 
 from audioloom_audio import BadSettings, Engine, ExtractionSettings, RawFormat, check_engine
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import (
     Feature,
     FeaturesRecipe,
@@ -12,7 +11,6 @@ from audioloom_manifest.kinds import (
     RecordingsManifest,
     RecordingsStats,
 )
-from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
@@ -108,6 +106,4 @@ def plan_recipe(
     recipe: FeaturesRecipe, opened: Opened[RecordingsManifest], root: Location, name: str | None
 ) -> Plan:
     """Plan the run of a recordings manifest with a recipe; its default name is a digest."""
-    name = name or run_name("features", recipe, [opened.manifest.identity])
-    folder = run_folder(root, "features", name)
-    return Plan("features", name, folder, recipe, (opened.reference(root),))
+    return Plan.of("features", recipe, (opened.reference(root),), root, name)

@@ -37,13 +37,7 @@ log = structlog.get_logger()
 
 
 class Candidate(NamedTuple):
-    """A recording of the sample.
-
-    Attributes:
-        row: its row of the inventory.
-        path: its path.
-        files: the features files of its unit.
-    """
+    """A recording of the sample: the number of its row, and the features files of its unit."""
 
     row: int
     path: str

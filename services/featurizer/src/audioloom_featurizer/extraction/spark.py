@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from audioloom_spark.locality import Locality, block_hosts
+from audioloom_spark.locality import block_hosts
 from audioloom_spark.session import spark_session
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
@@ -34,7 +34,6 @@ def limits_for_yarn(limits: WorkerLimits, settings: SparkSettings) -> WorkerLimi
 def extract_in_spark(
     units: Sequence[Unit],
     task: Callable[..., Any],
-    *,
     limits: WorkerLimits,
     settings: SparkSettings,
     root: Location,
@@ -47,7 +46,6 @@ def extract_in_spark(
     of units that ran there. See `run_supervised` for the task.
     """
     limits = limits_for_yarn(limits, settings)
-    locality = Locality()
     with spark_session("audioloom-featurizer", settings, root) as session:
         hosts = None
         if settings.master == "yarn":
@@ -55,10 +53,7 @@ def extract_in_spark(
         work = partial(run_supervised, pickle.dumps(task), limits)
         pickled = [pickle.dumps(unit) for unit in units]
         with closing(
-            run_units(session, pickled, work, hosts=hosts, locality=locality)  # type: ignore[type-var]
+            run_units(session, pickled, work, hosts=hosts, counts=counts)  # type: ignore[type-var]
         ) as answers:
             for answer in answers:
-                # Before the yield: a caller may stop after the last result.
-                if locality.units:
-                    counts.update(units_placed=locality.units, units_local=locality.local)
                 yield pickle.loads(answer)  # noqa: S301 - from our own process

@@ -104,8 +104,7 @@ def _table(settings: ScanSettings, scratch: Location, database: Database | None)
 
 
 def _columns(settings: ScanSettings, table: Table) -> dict[str, str]:
-    named = {str(name): column for name, column in settings.labels_columns.items()}
-    return label_columns(table, settings.labels_by, named)
+    return label_columns(table, settings.labels_by, settings.labels_columns)
 
 
 def _listed(

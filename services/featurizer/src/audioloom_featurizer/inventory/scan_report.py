@@ -25,6 +25,15 @@ SKIPPED = ("hidden", "other", "containers", "elsewhere")
 CHANGES = ("changed", "gone")
 """Differences from an earlier listing."""
 
+_WARNINGS = {
+    "damaged": "damaged containers: the members before the damage are listed",
+    "unmatched": "the pattern does not match every recording: the others have no label",
+    "alone": "labels that match no recording",
+    **dict.fromkeys(
+        CHANGES, "recordings differ from the earlier listing: scan again without --since"
+    ),
+}
+
 log = structlog.get_logger()
 
 
@@ -69,28 +78,9 @@ class ScanReport(Tally):
             log.info("a sample is listed (--limit)", of=sampled)
         if self.counts["containers"]:
             log.info("--containers lists the recordings inside containers")
-        if damaged := self.counts["damaged"]:
-            log.warning(
-                "damaged containers: the members before the damage are listed",
-                files=damaged,
-                examples=self.examples["damaged"],
-            )
-        if unmatched := self.counts["unmatched"]:
-            log.warning(
-                "the pattern does not match every recording: the others have no label",
-                files=unmatched,
-            )
-        if keys := self.counts["alone"]:
-            examples = self.examples["alone"]
-            log.warning("labels that match no recording", keys=keys, examples=examples)
-        for what in CHANGES:
-            if files := self.counts[what]:
-                log.warning(
-                    "recordings differ from the earlier listing: scan again without --since",
-                    what=what,
-                    files=files,
-                    examples=self.examples[what],
-                )
+        for what, warning in _WARNINGS.items():
+            if count := self.counts[what]:
+                log.warning(warning, what=what, count=count, examples=self.examples[what])
 
     def propose(self, stats: RecordingsStats) -> None:
         """Warn if no recording has a label, or none a group, and propose a pattern for both."""

@@ -5,25 +5,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from audioloom_manifest.parquet import INVENTORY
 from audioloom_manifest.tables import Chunk
 
 from audioloom_featurizer.errors import DuplicateRecording
 from audioloom_featurizer.streams import equals_previous
 
-ROWS = pa.schema(
-    [
-        pa.field("path", pa.string()),
-        pa.field("member", pa.string()),
-        pa.field("offset", pa.int64()),
-        pa.field("length", pa.int64()),
-        pa.field("size", pa.int64()),
-        pa.field("modified_ns", pa.int64()),
-        pa.field("label", pa.string()),
-        pa.field("target", pa.float64()),
-        pa.field("group", pa.string()),
-        pa.field("key", pa.string()),
-    ]
-)
+ROWS = pa.schema([*((field.name, field.type) for field in INVENTORY), ("key", pa.string())])
 """`key` joins labels if the pattern has that group; the inventory does not hold it."""
 
 LABEL_COLUMNS = ("label", "target", "group")

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from audioloom_manifest.fields import MOST_PATH_BYTES
-from audioloom_manifest.parquet import INVENTORY
+from audioloom_manifest.parquet import WINDOW
 from audioloom_manifest.tables import BadTable, Chunk, Table
 
 from audioloom_featurizer.tables.values import ValuesForm
@@ -19,28 +19,14 @@ MOST_LABEL = 1000
 MIXED = -1
 """The number of the channel that is the mix of all."""
 
+_KEY = ("path", "member", "window", "channel")
 WINDOWS = pa.schema(
-    [
-        pa.field("path", pa.string()),
-        pa.field("member", pa.string()),
-        pa.field("window", pa.int32()),
-        pa.field("channel", pa.int8()),
-        *(INVENTORY.field(name) for name in ("label", "target", "group")),
-        pa.field("start_seconds", pa.float64()),
-        pa.field("valid_samples", pa.int32()),
-        pa.field("valid_frames", pa.int32()),
-        pa.field("flags", pa.list_(pa.string())),
-        pa.field("recording_sha256", pa.string()),
-        pa.field("recording_bytes", pa.int64()),
-        pa.field("recording_seconds", pa.float64()),
-        pa.field("recording_rate", pa.int32()),
-        pa.field("recording_channels", pa.int16()),
-        pa.field("recording_format", pa.string()),
-    ]
+    [(name, WINDOW.field(name).type) for name in dict.fromkeys((*_KEY, *WINDOW.names))]
 )
 """The columns of a window but its values, in the order of their digest."""
 
-_TEXTS = ("path", "member", "label", "group")
+TEXTS = ("path", "member", "label", "group")
+"""Columns that are names: of one kind in all files of a table."""
 _OTHER_NAMES = {"path": ("key",), "valid_frames": ("length",)}
 _DEFAULTS: dict[str, Any] = {
     "window": 0,
@@ -54,7 +40,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def window_columns(table: Table, named: Mapping[str, str], feature: str) -> dict[str, str]:
+def window_columns(table: Table, named: Mapping[Any, str], feature: str) -> dict[str, str]:
     """Map the columns of a window to those of a table, as far as it has them.
 
     A column has the name that *named* says, or its own; that of the values may also be called like
@@ -187,8 +173,3 @@ def _odd(names: pa.StringArray) -> pa.BooleanArray:
 def columns_read(columns: Mapping[str, str]) -> list[str]:
     """The columns of the table, each once."""
     return list(dict.fromkeys(columns.values()))
-
-
-def text_columns(columns: Mapping[str, str]) -> list[str]:
-    """The columns of the table that are names: of one kind in all of its files."""
-    return [columns[name] for name in _TEXTS if name in columns]

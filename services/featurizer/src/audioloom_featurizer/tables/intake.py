@@ -23,16 +23,15 @@ from audioloom_featurizer.inventory.schema import without_label
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import ImportSettings
 from audioloom_featurizer.tables.columns import (
+    TEXTS,
     VALUES,
     WINDOWS,
     columns_read,
     kind_of,
     read_columns,
-    text_columns,
 )
-from audioloom_featurizer.tables.form import check_depth
 from audioloom_featurizer.tables.recipe import window_samples
-from audioloom_featurizer.tables.values import ValuesForm, WrongValues, read_values
+from audioloom_featurizer.tables.values import ValuesForm, WrongValues, check_depth, read_values
 
 _CHUNK_BYTES = 8 << 20
 _MOST_ROWS = 8192
@@ -112,9 +111,8 @@ class Intake:
 
     def _check_types(self, chunk: Chunk) -> None:
         """Compare the types of a file with those of the files before it."""
-        found = {
-            name: kind_of(chunk.batch.column(name).type) for name in text_columns(self.columns)
-        }
+        texts = (self.columns[name] for name in TEXTS if name in self.columns)
+        found = {column: kind_of(chunk.batch.column(column).type) for column in texts}
         depth = check_depth(chunk, self.columns[VALUES])
         found[self.columns[VALUES]] = ("binary", "lists", "lists of lists")[depth]
         for column, kind in found.items():

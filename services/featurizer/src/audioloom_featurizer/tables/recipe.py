@@ -4,9 +4,7 @@ The engine `import` marks them. Instead of an input the recipe has the digest of
 content, so the same windows make the same run, in whatever order and files they are.
 """
 
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import Feature, FeaturesManifest, FeaturesRecipe
-from audioloom_manifest.layout import run_folder
 from audioloom_manifest.parquet import features_schema
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
@@ -62,12 +60,9 @@ def plan_import(
 
     *mixed* says that each window is of all channels together.
     """
-    feature = feature_of(settings, form).model_copy(
-        update={"parameters": _parameters(settings) | {"table_sha256": sha256}}
-    )
     recipe = FeaturesRecipe(
         algorithm=ALGORITHM,
-        feature=feature,
+        feature=feature_of(settings, form, table_sha256=sha256),
         engine=ENGINE,
         windows="all",
         channels="mix" if mixed else "split",
@@ -75,12 +70,13 @@ def plan_import(
         unit_bytes=FILE_BYTES,
         unit_recordings=FILE_WINDOWS,
     )
-    name = settings.name or run_name("features", recipe, [])
-    return Plan("features", name, run_folder(root, "features", name), recipe, ())
+    return Plan.of("features", recipe, (), root, settings.name)
 
 
-def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:
+def feature_of(settings: ImportSettings, form: ValuesForm, **parameters: str) -> Feature:
     """The feature that the settings name, in the form that the table has.
+
+    It has the parameters of every feature, null for what a table does not say, and *parameters*.
 
     Raises:
         InvalidOption: another column of features files has this name.
@@ -90,7 +86,12 @@ def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:
         dtype=settings.dtype,
         shape=form.shape,
         sample_rate=settings.sample_rate or DEFAULT_RATE,
-        parameters=_parameters(settings),
+        parameters={
+            "window_seconds": settings.window_seconds,
+            "hop_seconds": None,
+            "normalise": None,
+            **parameters,
+        },
     )
     if features_schema(feature).names.count(feature.name) > 1:
         raise InvalidOption(
@@ -105,12 +106,3 @@ def feature_of(settings: ImportSettings, form: ValuesForm) -> Feature:
 def window_samples(settings: ImportSettings) -> int:
     """Samples of a window; 0 if nobody said how long a window is."""
     return round((settings.window_seconds or 0) * (settings.sample_rate or DEFAULT_RATE))
-
-
-def _parameters(settings: ImportSettings) -> dict[str, str | int | float | bool | None]:
-    """The parameters that every feature has; null for what a table does not say."""
-    return {
-        "window_seconds": settings.window_seconds,
-        "hop_seconds": None,
-        "normalise": None,
-    }

@@ -1,20 +1,32 @@
-"""Sorted windows, recording by recording: find those that are there twice, and count."""
+"""Sorted windows, recording by recording: find those that are there twice, count, and write."""
 
 import hashlib
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from io import BufferedRandom
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from audioloom_manifest.kinds import FeaturesStats
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.kinds import Feature, FeaturesStats
+from audioloom_manifest.parquet import (
+    feature_bytes,
+    features_rows_per_group,
+    features_schema,
+    features_writer,
+)
+from audioloom_storage import Location
 from numpy.typing import NDArray
 
 from audioloom_featurizer.errors import BadWindows
+from audioloom_featurizer.extraction.unit import FEATURES
 from audioloom_featurizer.inventory.parquet import check_labels
 from audioloom_featurizer.inventory.tally import Tally
-from audioloom_featurizer.streams import equals_previous
+from audioloom_featurizer.scratch import publish_as, scratch_file
+from audioloom_featurizer.streams import BATCH_ROWS, equals_previous
 from audioloom_featurizer.tables.intake import names_of
 
 
@@ -42,7 +54,7 @@ class Recordings:
             BadWindows: after the last window, some were there twice.
             BadData: there are more labels than a manifest may hold.
         """
-        for rows in _whole_recordings(batches):
+        for rows in whole_recordings(batches, BATCH_ROWS):
             twice = equals_previous(_column(rows, "order"), None)
             self._tally.add("twice", names_of(rows.filter(twice)))
             starts = _starts(rows)
@@ -87,21 +99,76 @@ class Recordings:
         check_labels(self._labels, self._where)
 
 
-def _whole_recordings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Cut sorted batches where a recording begins; memory holds the rows of one recording."""
+def whole_recordings(rows: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
+    """Cut sorted rows between recordings: at most *most* in each piece, or one recording."""
     held: list[pa.RecordBatch] = []
-    for batch in batches:
-        goes_on = held and batch.column("recording")[-1].equals(held[-1].column("recording")[-1])
+    count = 0
+    for batch in rows:
         held.append(batch)
-        if goes_on:
-            continue
-        rows = pa.Table.from_batches(held).combine_chunks()
-        last = int(_starts(rows)[-1])
-        if last:
-            yield rows.slice(0, last).combine_chunks()
-        held = rows.slice(last).combine_chunks().to_batches()
-    if held:
-        yield pa.Table.from_batches(held).combine_chunks()
+        count += batch.num_rows
+        while count > most:
+            table = pa.Table.from_batches(held).combine_chunks()
+            at = _cut(table, most)
+            if at is None:  # one recording so far
+                held = table.to_batches()
+                break
+            yield table.slice(0, at)
+            held, count = table.slice(at).to_batches(), count - at
+    if count:
+        yield pa.Table.from_batches(held)
+
+
+def _cut(table: pa.Table, most: int) -> int | None:
+    """The row at which a piece ends: the last recording within *most*, or the first beyond."""
+    begins = _starts(table)[1:]
+    within, beyond = begins[begins <= most], begins[begins > most]
+    if len(within):
+        return int(within[-1])
+    return int(beyond[0]) if len(beyond) else None
+
+
+def write_files(
+    rows: Iterable[pa.RecordBatch],
+    values: BufferedRandom,
+    feature: Feature,
+    folder: Location,
+    most: int,
+) -> Iterator[FileEntry]:
+    """Write and publish the files of a run, one after another; yield their entries.
+
+    Args:
+        rows: the windows in their order, with the place of their values.
+        values: the values, as `Intake` put them aside.
+        feature: of the run.
+        folder: of the run.
+        most: windows in a file, unless one recording has more.
+
+    Raises:
+        StorageError: a file cannot be written.
+    """
+    values.flush()
+    for number, table in enumerate(whole_recordings(rows, most)):
+        with scratch_file() as file:
+            with features_writer(file, feature) as writer:
+                for group in _groups(table, values, feature):
+                    writer.write_table(group)
+            start = f"{FEATURES}/{FEATURES}-{number:016x}"  # a name that `gc` knows
+            yield publish_as(file, folder, start, role=FEATURES, records=table.num_rows)
+
+
+def _groups(table: pa.Table, values: BufferedRandom, feature: Feature) -> Iterator[pa.Table]:
+    schema, width = features_schema(feature), feature_bytes(feature)
+    most = features_rows_per_group(feature)
+    for first in range(0, table.num_rows, most):
+        group = table.slice(first, most)
+        places = group["position"].to_pylist()
+        data = b"".join(os.pread(values.fileno(), width, place * width) for place in places)
+        buffers = [None, pa.py_buffer(data)]
+        columns = {
+            **{name: group[name] for name in schema.names if name != feature.name},
+            feature.name: pa.Array.from_buffers(pa.binary(width), len(places), buffers),
+        }
+        yield pa.Table.from_pydict(columns, schema=schema)
 
 
 def _starts(rows: pa.Table) -> NDArray[np.int64]:

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from audioloom_manifest.tables import BadTable, Chunk, Table
 from numpy.typing import NDArray
+
+from audioloom_featurizer.errors import BadWindows, NoWindows
+from audioloom_featurizer.settings import ImportSettings
 
 BINARY, FLAT, NESTED = 0, 1, 2
 """How deep the numbers lie inside lists."""
@@ -60,7 +64,63 @@ class ValuesForm:
         return f"{self.shape[0]} × {self.shape[1]} values"
 
 
-def depth_of(kind: pa.DataType) -> int | None:
+def form_of(table: Table, column: str, settings: ImportSettings) -> ValuesForm:
+    """The form of the values: from the type of the column, the first row, and --shape.
+
+    Raises:
+        NoWindows: the table has no rows.
+        BadTable: the column does not hold numbers.
+        BadWindows: the first row has no values, or none of this shape.
+    """
+    chunk = next((each for each in table.read([column], 1) if each.batch.num_rows), None)
+    if chunk is None:
+        raise NoWindows(
+            "the table is empty", where=table.where, expected="windows", found="no rows"
+        )
+    cell = chunk.batch.column(0)
+    depth = check_depth(chunk, column)
+    where = f"{chunk.where}, row {chunk.first}, column {column}"
+    asked = None
+    if settings.shape is not None:
+        rows, frames = map(int, settings.shape.split("x"))
+        asked = rows, frames
+    if depth == BINARY and asked is None:
+        raise BadWindows(
+            "binary values do not say their shape",
+            where=where,
+            expected="--shape COEFFICIENTSxFRAMES",
+            found="none",
+        )
+    shape = asked if depth == BINARY or cell.null_count else _shape(cell, depth)
+    if shape is None or 0 in shape:
+        raise BadWindows(where=where, expected="at least one value", found="none")
+    if asked is not None and asked != shape:
+        if depth == NESTED or asked[0] * asked[1] != shape[0]:
+            found = f"{shape[0]} × {shape[1]}" if depth == NESTED else f"{shape[0]} values"
+            raise BadWindows(where=where, expected=f"{asked[0]} × {asked[1]}", found=found)
+        shape = asked
+    return ValuesForm(depth, shape, settings.dtype)
+
+
+def check_depth(chunk: Chunk, column: str) -> int:
+    """How deep the numbers of the column with the values lie.
+
+    Raises:
+        BadTable: it does not hold numbers.
+    """
+    kind = chunk.batch.column(column).type
+    depth = _depth(kind)
+    if depth is None:
+        raise BadTable(
+            where=f"{chunk.where}, column {column}",
+            expected=EXPECTED,
+            found=f"the type {kind}",
+            hint="Spark makes a list of its vectors with pyspark.ml.functions.vector_to_array.",
+        )
+    return depth
+
+
+def _depth(kind: pa.DataType) -> int | None:
     """How deep the numbers of a column lie, or None if it does not hold numbers."""
     if _is_binary(kind):
         return BINARY
@@ -71,7 +131,7 @@ def depth_of(kind: pa.DataType) -> int | None:
     return depth if depth and is_number else None
 
 
-def shape_of(cell: pa.Array, depth: int) -> tuple[int, int]:
+def _shape(cell: pa.Array, depth: int) -> tuple[int, int]:
     """The shape of the only row of a column of lists; a flat list is one vector."""
     values = cell.flatten()
     if depth == FLAT:

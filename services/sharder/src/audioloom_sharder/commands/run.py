@@ -13,7 +13,6 @@ from typing import TypeVar
 import structlog
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.errors import ManifestError
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import LabelCopies
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Attempt, Committed, commit, find_committed
@@ -104,10 +103,9 @@ def run(settings: RunSettings) -> Result:
 
 def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> Committed:
     plan, inputs = request.plan, request.inputs
-    name = run_name("shards", plan.recipe, plan.input_identities)
     job = Job(
         folder=plan.folder,
-        basis=digest([name, attempt.producer.version, INTERMEDIATE]),
+        basis=digest([plan.basis, attempt.producer.version, INTERMEDIATE]),
         attempt=attempt.id,
         rules=request.rules,
         where=inputs.where,

@@ -50,7 +50,7 @@ def executor(
             if not units:
                 return
             # The imports take half a second, which `--help` and a finished run need not spend.
-            from audioloom_spark.locality import Locality, block_hosts  # noqa: PLC0415
+            from audioloom_spark.locality import block_hosts  # noqa: PLC0415
             from audioloom_spark.session import spark_session  # noqa: PLC0415
             from audioloom_spark.units import run_units  # noqa: PLC0415
 
@@ -62,12 +62,8 @@ def executor(
             places = [[unit.location] for unit in units if hasattr(unit, "location")]
             if settings.master == "yarn" and places:
                 hosts = block_hosts(session[0], places)
-            locality = Locality()
             patient = partial(_retry_once, task)
-            yield from run_units(session[0], units, patient, hosts=hosts, locality=locality)
-            if counts is not None and locality.units:
-                counts["units_placed"] = counts.get("units_placed", 0) + locality.units
-                counts["units_local"] = counts.get("units_local", 0) + locality.local
+            yield from run_units(session[0], units, patient, hosts=hosts, counts=counts)
 
         yield run
 

@@ -15,7 +15,6 @@ from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.file_list import check_file, check_files
 from audioloom_manifest.kinds import ShardsManifest, TrainingRunManifest
-from audioloom_manifest.late_files import Patience
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import BadData
 from audioloom_stage.exit_codes import ExitCode
@@ -52,12 +51,8 @@ def verify(settings: VerifySettings) -> Result:
     opened = read_manifest(settings.run, expect="training-run")
     bind(run=opened.manifest.name)
     entries = opened.files()
-    problems: list[str] = []
-    patience = Patience()
     with progress(len(entries), "checking", "files") as bar:
-        for entry in bar.over(entries):
-            found = check_files(opened.folder, [entry], patience=patience)
-            problems += [str(each) for each in found]
+        problems = [str(each) for each in check_files(opened.folder, bar.over(entries))]
     whole = not problems
     if whole:  # the content of damaged files proves nothing
         problems += _contents(opened)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +26,7 @@ By: TypeAlias = Literal["path", "name", "stem", "key"]
 LABELS = pa.schema([ROWS.field(name) for name in ("key", *LABEL_COLUMNS)])
 
 
-def label_columns(table: Table, by: By, named: Mapping[str, str]) -> dict[str, str]:
+def label_columns(table: Table, by: By, named: Mapping[Any, str]) -> dict[str, str]:
     """Map key, label, target and group to the columns of a table, as far as it has them.
 
     The key's column is called like the property *by* of recordings, unless *named* says otherwise.

@@ -1,17 +1,36 @@
-"""MFCC: the cosine transform of a log mel spectrum, as `librosa.feature.mfcc` defines it."""
+"""The features of mel spectra: MFCC and log-mel, as librosa defines them."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from audioloom_audio.errors import require
-from audioloom_audio.features.engines import mel_engine, resolved
+from audioloom_audio.features.engines import mel_transform, resolved
 from audioloom_audio.features.feature import Engine, Transform, WindowShape
-from audioloom_audio.features.mel import MelSpectrum, MelTransform
+from audioloom_audio.features.mel import MelSpectrum
+
+
+@dataclass(frozen=True)
+class LogMel(MelSpectrum):
+    """Levels of mel bands in decibels, from the lowest band."""
+
+    name: ClassVar[str] = "log_mel"
+
+    def shape(self, window: WindowShape) -> tuple[int, int]:
+        """Bands and frames."""
+        return (self.n_mels, self.frames(window))
+
+    def resolve(self, engine: Engine, window: WindowShape) -> str:
+        """See `Feature.resolve`."""
+        return resolved(self, window, engine)
+
+    def transform(self, window: WindowShape, engine: Engine) -> Transform:
+        """See `Feature.transform`."""
+        return mel_transform(self, window, engine)
 
 
 @dataclass(frozen=True)
 class Mfcc(MelSpectrum):
-    """Mel-frequency cepstral coefficients, from c0.
+    """Mel-frequency cepstral coefficients, from c0: the cosine transform of log-mel levels.
 
     Attributes:
         n_mfcc: Coefficients kept.
@@ -36,5 +55,4 @@ class Mfcc(MelSpectrum):
 
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
         """See `Feature.transform`."""
-        made = mel_engine(self, window, engine, self.n_mfcc)
-        return MelTransform(self, window, made.powers, made.cepstra)
+        return mel_transform(self, window, engine, self.n_mfcc)
