@@ -99,10 +99,22 @@ def test_what_is_gone_or_cut_is_told_before_any_reading(
         check_files_exist(shard_set, SPLITS)
 
 
+def listed(shard_set: ShardSet) -> None:
+    check_files_exist(shard_set, SPLITS)
+
+
+def staged(shard_set: ShardSet) -> None:
+    val = shard_set.split("val").shards
+    with Staging(shard_set, val, cache=None) as staging:
+        staging.hold(val)
+        staging.release(val)
+
+
+@pytest.mark.parametrize("look", [listed, staged])
 def test_shards_that_appear_late_are_waited_for(
-    shard_set: ShardSet, monkeypatch: pytest.MonkeyPatch
+    shard_set: ShardSet, monkeypatch: pytest.MonkeyPatch, look: Callable[[ShardSet], None]
 ) -> None:
-    """A network file system may show the manifest before them."""
+    """A network file system may show the manifest before them, to the chief or to another."""
     late = path_of(shard_set.split("val").shards[0].data)
     hidden = late.rename(late.with_name("hidden"))
     waits: list[float] = []
@@ -114,7 +126,7 @@ def test_shards_that_appear_late_are_waited_for(
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
     monkeypatch.setattr(late_files, "time", clock)
     monkeypatch.setenv(late_files.VARIABLE, "30")
-    check_files_exist(shard_set, SPLITS)
+    look(shard_set)
     assert 1 == len(waits)
 
 

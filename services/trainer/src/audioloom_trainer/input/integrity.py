@@ -19,7 +19,6 @@ from audioloom_storage import (
     is_own,
     list_folder,
     locate,
-    open_read,
     pieces,
     stat,
 )
@@ -98,7 +97,8 @@ def _copy(file: FileRef, part: Path, given_up: Event) -> None:
 def _verified(file: FileRef, given_up: Event) -> Generator[bytes | memoryview, None, None]:
     """Yield the bytes of a file as they lie in storage; ShardMismatch at the end if they differ."""
     digest = hashlib.sha256()
-    with open_read(file.location) as source:
+    # The chief alone has looked for the files, perhaps on another machine.
+    with Patience().open_read(file.location) as source:
         _check_size(file, source.seek(0, os.SEEK_END))  # known from the open: no second request
         source.seek(0)
         for piece in pieces(source):
