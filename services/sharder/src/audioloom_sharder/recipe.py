@@ -9,8 +9,7 @@ from audioloom_storage import locate
 from audioloom_sharder.balance.class_weights import parse_weights
 from audioloom_sharder.inputs.manifests import Inputs, open_inputs
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment, split_words
-from audioloom_sharder.sharding.assignment import default_lanes
+from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, LANES, Assignment, split_words
 from audioloom_sharder.splits.assign import SplitSource
 from audioloom_sharder.splits.previous_run import PreviousRun, open_previous_run
 from audioloom_sharder.splits.ratios import parse_ratios
@@ -18,6 +17,7 @@ from audioloom_sharder.splits.table import SplitTable, open_split_table
 
 ALGORITHM = 1
 """Raised whenever the same settings and inputs would give other bytes."""
+_SHARDS_A_LANE = 4
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,16 @@ def _recipe(settings: Assignment, source: SplitSource, inputs: Inputs) -> Shards
         split_table_sha256=source.sha256 if isinstance(source, SplitTable) else None,
         unassigned=settings.unassigned,
     )
+
+
+def default_lanes(shards: float, *, requested: int | None) -> int:
+    """Return the lanes of a run that asks for none, which has about so many *shards*.
+
+    Many lanes allow many replicas, but one that trains alone holds a shard of each lane at a time.
+    A number of shards that was *requested* must be a multiple of the lanes.
+    """
+    fitting = (lanes for lanes in LANES if (requested or 0) % lanes == 0)
+    return next((lanes for lanes in fitting if shards >= lanes * _SHARDS_A_LANE), LANES[-1])
 
 
 def rules_of(recipe: ShardsRecipe, inputs: Inputs, source: SplitSource) -> Rules:

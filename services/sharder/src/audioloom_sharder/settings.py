@@ -10,12 +10,13 @@ from audioloom_stage.units import Size
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from audioloom_sharder.balance.class_weights import parse_weights
-from audioloom_sharder.sharding.assignment import LANES
 from audioloom_sharder.splits.ratios import DEFAULT_RATIOS, compile_pattern
 
 __all__ = ["GcSettings", "ListSettings"]  # those of other modules
 
 DEFAULT_SHARD_BYTES = Size(128 << 20)
+LANES = (960, 120, 24)
+"""The numbers of lanes to choose from by default; each divides those before it."""
 LARGEST_SEED = 2**63 - 1
 
 _MASTER = r"^(inline|yarn|local(\[([1-9][0-9]{0,3}|\*)\])?)$"

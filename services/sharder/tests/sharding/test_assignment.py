@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
-import pytest
 from audioloom_sharder.sharding.assignment import (
-    LANES,
-    default_lanes,
     divisors,
     lanes_for,
     place,
@@ -182,29 +177,3 @@ def test_shards_come_near_the_size_wished() -> None:
 def test_a_wish_is_bounded_by_the_records() -> None:
     """48 shards of 30 records would leave empty ones: 24 instead."""
     assert 24 == shards_for(records=30, size=1, lanes=24, requested=48, shard_bytes=1)
-
-
-@pytest.mark.parametrize(
-    ("shards", "requested", "lanes"),
-    [
-        (0.3, None, 24),
-        (479, None, 24),
-        (480, None, 120),
-        (3839, None, 120),
-        (3840, None, 960),
-        (1e6, None, 960),
-        (4800, 4800, 960),
-        (5880, 5880, 120),
-        (5016, 5016, 24),
-    ],
-)
-def test_more_shards_are_dealt_to_more_lanes(
-    shards: float, requested: int | None, lanes: int
-) -> None:
-    """Four shards a lane at least; a number that was asked for is a multiple of them."""
-    assert lanes == default_lanes(shards, requested=requested)
-
-
-def test_the_default_lanes_divide_each_other() -> None:
-    """So the workers of a smaller archive can train on a larger one."""
-    assert all(more % fewer == 0 for more, fewer in pairwise(LANES))

@@ -13,10 +13,6 @@ for every ``W`` that divides ``B``, and replicas differ by at most one record.
 import numpy as np
 from numpy.typing import NDArray
 
-LANES = (960, 120, 24)
-"""Numbers of lanes to choose from; each divides those before it."""
-_SHARDS_A_LANE = 4
-
 
 def divisors(number: int) -> tuple[int, ...]:
     """Return every divisor of *number*, ascending."""
@@ -26,16 +22,6 @@ def divisors(number: int) -> tuple[int, ...]:
 def lanes_for(records: int, lanes: int) -> int:
     """Return the lanes of a split: *lanes*, or its largest divisor that leaves no lane empty."""
     return max((d for d in divisors(lanes) if d <= records), default=1)
-
-
-def default_lanes(shards: float, *, requested: int | None) -> int:
-    """Return the lanes of a run that asks for none, which has about so many *shards*.
-
-    Many lanes allow many replicas, but one that trains alone holds a shard of each lane at a time.
-    A number of shards that was *requested* must be a multiple of the lanes.
-    """
-    fitting = (lanes for lanes in LANES if (requested or 0) % lanes == 0)
-    return next((lanes for lanes in fitting if shards >= lanes * _SHARDS_A_LANE), LANES[-1])
 
 
 def shards_for(
