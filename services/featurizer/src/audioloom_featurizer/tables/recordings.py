@@ -104,12 +104,16 @@ def whole_recordings(rows: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.T
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in rows:
+        if not batch.num_rows:
+            continue
         held.append(batch)
         count += batch.num_rows
+        if batch["recording"][-1].equals(held[0]["recording"][0]):
+            continue  # one recording so far
         while count > most:
             table = pa.Table.from_batches(held).combine_chunks()
             at = _cut(table, most)
-            if at is None:  # one recording so far
+            if at is None:
                 held = table.to_batches()
                 break
             yield table.slice(0, at)
