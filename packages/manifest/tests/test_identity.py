@@ -3,7 +3,7 @@ from typing import Annotated, Any
 import pytest
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.envelope import DERIVED, MINORS, FileEntry, Kind, Recipe
-from audioloom_manifest.fields import since, to_json
+from audioloom_manifest.fields import since
 from audioloom_manifest.file_list import files_list
 from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import MODELS, FeaturesManifest, FeaturesRecipe
@@ -15,7 +15,7 @@ from manifest_runs import RECIPE, STATS, attempt, commit_one, plan, write
 
 def identity(kind: Kind, files: list[FileEntry], **changed: Any) -> str:
     """The identity of a run with these files."""
-    value = {"kind": kind, "recipe": to_json(RECIPE), "inputs": [], "stats": {}, **changed}
+    value = {"kind": kind, "recipe": RECIPE.to_json(), "inputs": [], "stats": {}, **changed}
     return run_identity(value, files_list(files)[0])
 
 
@@ -90,9 +90,9 @@ def asked(root: Location, **more: Any) -> Recipe:
 def test_field_added_later_keeps_old_names(root: Location) -> None:
     """A field of a later minor stays out of the file, and so of every digest, while unused."""
     unused, used = asked(root), asked(root, **LATER)
-    assert to_json(RECIPE) == to_json(unused)
-    assert to_json(RECIPE) | LATER == to_json(used)
-    assert digest(to_json(RECIPE)) != digest(to_json(used))
+    assert RECIPE.to_json() == unused.to_json()
+    assert RECIPE.to_json() | LATER == used.to_json()
+    assert digest(RECIPE.to_json()) != digest(used.to_json())
     names = [run_name("features", each, []) for each in (RECIPE, unused, used)]
     assert names[0] == names[1] != names[2]
 

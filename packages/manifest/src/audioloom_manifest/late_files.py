@@ -3,14 +3,11 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
-from typing import BinaryIO, TypeVar
+from collections.abc import Iterable
 
-from audioloom_storage import Entry, Location, NotConfigured, NotFound, exists, open_read, stat
+from audioloom_storage import Entry, Location, NotConfigured, NotFound, exists, stat
 
 from audioloom_manifest.errors import MissingFile
-
-T = TypeVar("T")
 
 VARIABLE = "AUDIOLOOM_LATE_FILES_SECONDS"
 DEFAULT_SECONDS = 10.0
@@ -29,17 +26,14 @@ class Patience:
         self._until: float | None = None
 
     def stat(self, location: Location) -> Entry:
-        """What lies there, as soon as something does; MissingFile if nothing did in time."""
-        return self._tried(stat, location)
+        """What lies there, as soon as something does.
 
-    def open_read(self, location: Location) -> BinaryIO:
-        """Open a file as soon as it is there; MissingFile if it was not in time."""
-        return self._tried(open_read, location)
-
-    def _tried(self, look: Callable[[Location], T], location: Location) -> T:
+        Raises:
+            MissingFile: nothing did in time.
+        """
         while True:
             try:
-                return look(location)
+                return stat(location)
             except NotFound as error:
                 if not self._more():
                     raise missing([location]) from error

@@ -89,8 +89,7 @@ class RunSettings(_ModelSettings):
         None,
         ge=1,
         le=1_000_000,
-        description="Shards of a lane that are shuffled together. Default: 8, or fewer for more"
-        " than 24 lanes.",
+        description="Shards of a lane that are shuffled together. Default: 8, or 1 for many lanes.",
     )
     deterministic: bool = Field(
         default=True, description="Compute the same bits every time; slower on GPUs."

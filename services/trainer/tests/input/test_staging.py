@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pytest
+from audioloom_manifest.errors import MissingFile
 from audioloom_storage import Location, NotFound, Unavailable
 from audioloom_trainer.errors import CacheTooSmall, ShardMismatch, UnknownLabel
 from audioloom_trainer.input import cache as cache_module
@@ -158,9 +159,9 @@ def test_a_shard_unpacks_to_what_the_list_says(
 
 
 def test_a_missing_shard_is_refused_by_name(shard_set: ShardSet, train: tuple[Shard, ...]) -> None:
-    """As storage says it."""
+    """As where all are looked for."""
     Path(train[0].index.location.path).unlink()
-    with staged(shard_set, train) as staging, pytest.raises(NotFound, match=r"idx\.npy"):
+    with staged(shard_set, train) as staging, pytest.raises(MissingFile, match=r"idx\.npy"):
         staging.hold(train[:1])
 
 

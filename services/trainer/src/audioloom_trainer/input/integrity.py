@@ -8,6 +8,7 @@ from concurrent.futures import CancelledError
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
+from typing import BinaryIO
 
 from audioloom_manifest.envelope import Uncompressed
 from audioloom_manifest.errors import RecordError
@@ -19,6 +20,7 @@ from audioloom_storage import (
     is_own,
     list_folder,
     locate,
+    open_read,
     pieces,
     stat,
 )
@@ -97,8 +99,7 @@ def _copy(file: FileRef, part: Path, given_up: Event) -> None:
 def _verified(file: FileRef, given_up: Event) -> Generator[bytes | memoryview, None, None]:
     """Yield the bytes of a file as they lie in storage; ShardMismatch at the end if they differ."""
     digest = hashlib.sha256()
-    # The chief alone has looked for the files, perhaps on another machine.
-    with Patience().open_read(file.location) as source:
+    with _opened(file.location) as source:
         _check_size(file, source.seek(0, os.SEEK_END))  # known from the open: no second request
         source.seek(0)
         for piece in pieces(source):
@@ -109,6 +110,14 @@ def _verified(file: FileRef, given_up: Event) -> Generator[bytes | memoryview, N
     if digest.hexdigest() != file.sha256:
         expected = f"{file.bytes} bytes with SHA-256 {file.sha256}"
         raise _mismatch(file, expected, digest.hexdigest())
+
+
+def _opened(location: Location) -> BinaryIO:
+    try:
+        return open_read(location)
+    except NotFound:  # the chief alone has looked for it, perhaps on another machine
+        Patience().wait_for([location])
+        return open_read(location)
 
 
 def _unpacked(
