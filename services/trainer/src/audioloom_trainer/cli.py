@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         GcSettings,
         InspectSettings,
         ListSettings,
+        PlanSettings,
         RunSettings,
         VerifySettings,
     )
@@ -42,6 +43,14 @@ def run(settings: RunSettings) -> Result:
     from audioloom_trainer.commands.run import run
 
     return run(settings, stop)
+
+
+@command(app)
+def plan(settings: PlanSettings) -> Result:
+    """Show what run would do, or with --capacity what it would take."""
+    from audioloom_trainer.commands.plan import plan
+
+    return plan(settings)
 
 
 @command(app)

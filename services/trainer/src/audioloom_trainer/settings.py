@@ -14,6 +14,7 @@ __all__ = [
     "GcSettings",
     "InspectSettings",
     "ListSettings",
+    "PlanSettings",
     "RunSettings",
     "VerifySettings",
 ]
@@ -127,6 +128,20 @@ class RunSettings(_ModelSettings):
                 "--callbacks are those of Keras 3, which --keras legacy cannot call: leave one out"
             )
         return self
+
+
+class PlanSettings(RunSettings):
+    """`plan`: show what run would do."""
+
+    groups: ClassVar = {"Capacity": "capacity replicas parameters"}
+
+    capacity: bool = Field(
+        default=False, description="Show what the run takes, from counts alone, with verdicts."
+    )
+    replicas: int = Field(1, ge=1, le=100_000, description="Replicas of the planned training.")
+    parameters: int | None = Field(
+        None, ge=1, description="Parameters of the model, to foresee its checkpoints."
+    )
 
 
 class _OfOneRun(Settings):
