@@ -1,5 +1,6 @@
 """Commit a run: data first, list of files next, manifest last, by a step that cannot replace."""
 
+import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -33,7 +34,7 @@ from audioloom_manifest.file_list import files_list
 from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import MODELS
 from audioloom_manifest.layout import MANIFEST_NAME, run_folder
-from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.reader import Opened, parse_manifest, read_manifest
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,9 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     with suppress(AlreadyExists):  # its name is its digest: the same list, from an earlier try
         publish(plan.folder / ref.name, data)
     where = plan.folder / MANIFEST_NAME
+    written = canonical_bytes(model.to_json(), indent=2)
     try:
-        publish(where, canonical_bytes(model.to_json(), indent=2))
+        publish(where, written)
     except (AlreadyExists, UnknownOutcome) as error:
         try:
             standing = find_committed(plan)
@@ -145,7 +147,11 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
             raise
         ours = standing.manifest.execution.attempt == attempt.id
         return Committed(standing, ours)
-    return Committed(read_manifest(where), ours=True)
+    # The list is not read again: a million files would be in memory twice.
+    _, manifest = parse_manifest(written, where, plan.kind)
+    entries = tuple(sorted(files, key=lambda entry: entry.path))
+    sha256 = hashlib.sha256(written).hexdigest()
+    return Committed(Opened(manifest, plan.folder, sha256, entries), ours=True)
 
 
 def build(

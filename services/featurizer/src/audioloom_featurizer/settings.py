@@ -143,8 +143,8 @@ class FeatureSettings(Settings):
     )
 
 
-class PlanSettings(FeatureSettings):
-    """Settings of `plan`: all that decides what a run makes."""
+class RecipeSettings(FeatureSettings):
+    """All that decides what a run makes."""
 
     groups: ClassVar = {
         "Windows": "windows window_seconds hop_seconds channels digest",
@@ -192,6 +192,16 @@ class PlanSettings(FeatureSettings):
     )
 
 
+class PlanSettings(RecipeSettings):
+    """Settings of `plan`."""
+
+    groups: ClassVar = {"Capacity": "capacity"}
+
+    capacity: bool = Field(
+        default=False, description="Show what the run takes, from counts alone, with verdicts."
+    )
+
+
 class DecodingSettings(SparkSettings):
     """Where recordings are decoded, and what that may take."""
 
@@ -214,7 +224,7 @@ class DecodingSettings(SparkSettings):
         return {**super().for_the_record(), **self.model_dump(mode="json", include=own)}
 
 
-class RunSettings(PlanSettings, DecodingSettings):
+class RunSettings(RecipeSettings, DecodingSettings):
     """Settings of `run`."""
 
 

@@ -194,8 +194,11 @@ class RunSettings(Assignment, SparkSettings):
 class PlanSettings(Assignment, _Read):
     """`plan`: show what run would write."""
 
-    groups: ClassVar = {"Training": "replicas batch_size"}
+    groups: ClassVar = {"Training": "replicas batch_size", "Capacity": "capacity"}
 
+    capacity: bool = Field(
+        default=False, description="Show what the run takes, from counts alone, with verdicts."
+    )
     replicas: str = Field("1,2,3,4", description="Numbers of replicas, separated by commas.")
     batch_size: int = Field(64, ge=1, description="Records of a global batch, over all replicas.")
 

@@ -36,6 +36,11 @@ def run(settings: RunSettings) -> Result:
     return run(settings, stop)
 
 
+@command(app, "PlanSettings", "plan:plan")
+def plan() -> None:
+    """Show what run would do, or with --capacity what it would take."""
+
+
 @command(app, "EvaluateSettings")
 def evaluate(settings: EvaluateSettings) -> Result:
     """Score a committed run, or with --follow one that still trains, on splits."""

@@ -124,6 +124,20 @@ class RunSettings(_ModelSettings):
         return self
 
 
+class PlanSettings(RunSettings):
+    """`plan`: show what run would do."""
+
+    groups: ClassVar = {"Capacity": "capacity replicas parameters"}
+
+    capacity: bool = Field(
+        default=False, description="Show what the run takes, from counts alone, with verdicts."
+    )
+    replicas: int = Field(1, ge=1, le=100_000, description="Replicas of the planned training.")
+    parameters: int | None = Field(
+        None, ge=1, description="Parameters of the model, to foresee its checkpoints."
+    )
+
+
 class _OfOneRun(Settings):
     run: Annotated[str, Positional("RUN")] = Field(
         description="Training run: its folder or manifest."

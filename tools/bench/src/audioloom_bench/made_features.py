@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,29 @@ FEATURE = Feature(name="mfcc", dtype="float32", shape=SHAPE, sample_rate=16_000,
 
 def made_features(root: str | Path, rows: int, files: int) -> str:
     """Commit *rows* windows of float32 in *files* files below *root*; answer the run's folder."""
+    parts = [range(rows * at // files, rows * (at + 1) // files) for at in range(files)]
+    entries = partial(_published_parts, parts)
+    return commit_features(root, f"{rows} {files}", entries, rows, rows, {})
+
+
+def commit_features(
+    root: str | Path,
+    source: str,
+    entries: Callable[[Location], Iterable[FileEntry]],
+    recordings: int,
+    windows: int,
+    labels: dict[str, int],
+) -> str:
+    """Commit features below *root*; answer the run's folder.
+
+    Args:
+        root: to write under.
+        source: what they were made from, in the name of the run.
+        entries: returns the files of a folder.
+        recordings: their number.
+        windows: of all files.
+        labels: windows of each label.
+    """
     recipe = FeaturesRecipe(
         algorithm=1,
         feature=FEATURE,
@@ -32,7 +57,7 @@ def made_features(root: str | Path, rows: int, files: int) -> str:
         unit_recordings=1000,
         headerless=None,
     )
-    digest = hashlib.sha256(f"{rows} {files}".encode()).hexdigest()
+    digest = hashlib.sha256(source.encode()).hexdigest()
     listed = InputRef(
         kind="recordings",
         name="made",
@@ -42,25 +67,26 @@ def made_features(root: str | Path, rows: int, files: int) -> str:
     )
     name = run_name("features", recipe, [listed.identity])
     folder = run_folder(locate(root), "features", name)
-    parts = [range(rows * at // files, rows * (at + 1) // files) for at in range(files)]
-    entries = [
-        _published(folder, f"features/{number:05}.parquet", _parquet(part), "features", len(part))
-        for number, part in enumerate(parts)
-    ]
-    entries.append(_published(folder, "ledger.parquet", b"nobody reads it here", "ledger", 0))
     stats = FeaturesStats(
-        recordings=rows,
-        extracted=rows,
+        recordings=recordings,
+        extracted=recordings,
         refused=0,
         flagged=0,
-        windows=rows,
-        audio_seconds=10.0 * rows,
+        windows=windows,
+        audio_seconds=10.0 * windows,
         refusals={},
-        labels={},
+        labels=labels,
     )
     attempt = Attempt(producer=Producer(stage="featurizer", version="0.1.0"), host="bench")
-    commit(Plan("features", name, folder, recipe, (listed,)), attempt, entries, stats)
+    commit(Plan("features", name, folder, recipe, (listed,)), attempt, [*entries(folder)], stats)
     return str(folder)
+
+
+def _published_parts(parts: Sequence[range], folder: Location) -> Iterator[FileEntry]:
+    for number, part in enumerate(parts):
+        path = f"features/{number:05}.parquet"
+        yield _published(folder, path, _parquet(part), "features", len(part))
+    yield _published(folder, "ledger.parquet", b"nobody reads it here", "ledger", 0)
 
 
 def _published(folder: Location, path: str, data: bytes, role: str, records: int) -> FileEntry:

@@ -27,6 +27,8 @@ class Watch:
     def __init__(self, root: int) -> None:
         self.megabytes = 0.0
         """The most memory held at once; what processes share counts once (PSS)."""
+        self.peaks: dict[tuple[int, str], float] = {}
+        """The most memory that each process held by itself, by its id and name."""
         self.unwaited: dict[tuple[int, str], int] = {}
         """Ticks of each living process, by its id and start, whose end nobody will know of."""
         self._root = root
@@ -42,8 +44,12 @@ class Watch:
         """Remember what may be gone when next somebody asks."""
         with self._lock:
             self._ticks()
-        now = sum(map(_proportional_bytes, _tree(self._root)))
-        self.megabytes = max(self.megabytes, now / MIB)
+        processes = _tree(self._root)
+        self.megabytes = max(self.megabytes, sum(map(_proportional_bytes, processes)) / MIB)
+        for each in processes:
+            status = _status(each)
+            if "VmHWM" in status:
+                self.peaks[each, status["Name"]] = int(status["VmHWM"].split()[0]) / 1024
 
     def _ticks(self) -> int:
         unwaited: dict[tuple[int, str], int] = {}
@@ -101,13 +107,18 @@ def stat_fields(process: int) -> list[str]:
     return text.rpartition(") ")[2].split()
 
 
-def _ignores_children(process: int) -> bool:
+def _status(process: int) -> dict[str, str]:
+    """What the system says of a process, by name; nothing of one that is gone."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    ignored = next((line.split()[1] for line in lines if line.startswith("SigIgn:")), "0")
-    return bool(int(ignored, 16) & _IGNORES_CHILDREN)
+        return {}
+    pairs = (line.partition(":") for line in lines)
+    return {name: value.strip() for name, _, value in pairs}
+
+
+def _ignores_children(process: int) -> bool:
+    return bool(int(_status(process).get("SigIgn", "0"), 16) & _IGNORES_CHILDREN)
 
 
 def _proportional_bytes(process: int) -> int:

@@ -10,18 +10,14 @@ from audioloom_manifest.publication import Plan, commit, find_committed
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.receipts import Receipt
 from audioloom_stage.result import Result
-from audioloom_storage import locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.commands.plan import planned_run, recipe_in, units_of
+from audioloom_featurizer.commands.plan import context_of, planned_run, units_of
 from audioloom_featurizer.extraction.agreement import need_librosa
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
 from audioloom_featurizer.extraction.partition import Unit, commit_units
-from audioloom_featurizer.extraction.recipe import settings_from_recipe
 from audioloom_featurizer.extraction.sample import check_sample
 from audioloom_featurizer.extraction.scheduler import Runner, Task, finish_units, stats_of
-from audioloom_featurizer.extraction.unit import UnitContext
-from audioloom_featurizer.inventory.parquet import inventory_location
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits
 from audioloom_featurizer.settings import DEFAULT_BUDGET, RetrySettings, RunSettings
 
@@ -60,24 +56,12 @@ def extract_features(
         log.info("already committed", manifest=str(standing.location))
         return _result(standing, already=True)
 
-    extraction = settings_from_recipe(recipe_in(planned), settings.feature)
-    if extraction.feature.agreement is not None:
-        need_librosa(opened.location)
-    inventory = inventory_location(opened)
-    source = locate(opened.manifest.recipe.source)
-    units = units_of(planned, inventory, source)
-    listed = commit_units(planned.folder, units)
     attempt = new_attempt(settings.for_the_record())
-    context = UnitContext(
-        folder=planned.folder,
-        inventory=inventory,
-        source=source,
-        feature=recipe_in(planned).feature,
-        settings=extraction,
-        attempt=attempt.id,
-        basis=planned.basis,
-        whole=recipe_in(planned).digest == "whole",
-    )
+    context = context_of(opened, planned, settings.feature, attempt.id)
+    if context.settings.feature.agreement is not None:
+        need_librosa(opened.location)
+    units = units_of(planned, context)
+    listed = commit_units(planned.folder, units)
     limits = WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout)
 
     def in_spark(units: Sequence[Unit], task: Task) -> Iterator[Receipt]:

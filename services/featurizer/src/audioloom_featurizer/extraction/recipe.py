@@ -19,7 +19,7 @@ from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.extraction.feature import chosen_feature, feature_from, parameters_of
 from audioloom_featurizer.extraction.unit_bounds import default_bounds
-from audioloom_featurizer.settings import PlanSettings
+from audioloom_featurizer.settings import RecipeSettings
 
 ALGORITHM = 4
 """Raised when an equal recipe would give other bytes, so that old runs keep their names."""
@@ -27,7 +27,7 @@ ALGORITHM = 4
 _OWN = {"window_seconds", "hop_seconds", "windows", "channels", "normalise", "dtype", "engine"}
 
 
-def recipe_of(settings: PlanSettings, stats: RecordingsStats) -> FeaturesRecipe:
+def recipe_of(settings: RecipeSettings, stats: RecordingsStats) -> FeaturesRecipe:
     """The recipe of a run over recordings with these counts.
 
     The engine `auto` is resolved here, so that all machines of the run use the same engine.

@@ -30,11 +30,21 @@ class UnitBounds:
     recordings: int
 
 
+def expected_windows(settings: ExtractionSettings, recordings: int, size: int) -> int:
+    """The windows of recordings with *size* bytes together, as nobody knows before they are opened.
+
+    With all windows, 16-bit samples of the settings' rate are assumed.
+    """
+    signals = 2 if settings.channels == "split" else 1
+    if settings.windows == "first":
+        return recordings * signals
+    return max(recordings * signals, size // (settings.hop_samples * _SAMPLE_BYTES))
+
+
 def default_bounds(settings: ExtractionSettings, recordings: int, size: int) -> UnitBounds:
     """The bounds for a set of *recordings* with *size* bytes together.
 
-    How long a recording is, nobody knows before it is opened: with all windows, 16-bit samples of
-    the settings' rate are assumed. A unit of longer ones writes several files.
+    A unit of recordings with more windows than `expected_windows` writes several files.
     """
     signals = 2 if settings.channels == "split" else 1
     window = math.prod(settings.shape) * np.dtype(settings.dtype).itemsize * signals

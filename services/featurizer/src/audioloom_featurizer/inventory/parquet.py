@@ -211,6 +211,20 @@ def read_batches(
         yield from file.iter_batches(ROWS_PER_GROUP, columns=list(columns), use_threads=False)
 
 
+def formats_in(location: Location) -> dict[str, tuple[int, int]]:
+    """Count the recordings of an inventory and their bytes by suffix, the most bytes first."""
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for batch in read_batches(location, ["path", "size"]):
+        path, size = batch.columns
+        suffix = pc.utf8_lower(pc.replace_substring_regex(path, r"^.*?(\.[^./]*)?$", r"\1"))
+        grouped = pa.table({"suffix": suffix, "size": size}).group_by("suffix")
+        for row in grouped.aggregate([("size", "count"), ("size", "sum")]).to_pylist():
+            counts[row["suffix"]] += row["size_count"]
+            sizes[row["suffix"]] += row["size_sum"]
+    return {suffix: (counts[suffix], size) for suffix, size in sizes.most_common()}
+
+
 def read_recordings(location: Location, paths: Iterable[str]) -> Iterator[pa.RecordBatch]:
     """Read the rows of an inventory that have these paths."""
     wanted = pa.array(list(paths), pa.string())

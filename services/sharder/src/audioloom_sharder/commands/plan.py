@@ -1,17 +1,23 @@
 """`plan`: show the shards that `run` would write and the steps of training; write nothing."""
 
+import pickle
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import find_committed
+from audioloom_runs.attempts import new_attempt
+from audioloom_runs.capacity import capacity_result
 from audioloom_runs.tables import size_text, table
 from audioloom_stage.escapes import printable
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
 
 from audioloom_sharder.balance.class_weights import weights_text
+from audioloom_sharder.capacity import Planned, expected_layout, lines_of
+from audioloom_sharder.commands.run import job_of
 from audioloom_sharder.commands.warnings import warnings_of
 from audioloom_sharder.io.executor import RunUnits, executor
 from audioloom_sharder.recipe import RequestedRun, request_run
@@ -22,7 +28,10 @@ from audioloom_sharder.sharding.layout import Layout, SplitLayout, make_layout
 from audioloom_sharder.sharding.ranking import DistinctCounts, count_distinct
 from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
 from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
+from audioloom_sharder.steps.encode import make_segment
 from audioloom_sharder.steps.groups import TornGroupError, merge_whole, raise_torn
+from audioloom_sharder.steps.job import TABLES, StoredArray, unit_name
+from audioloom_sharder.steps.merge import make_shards
 from audioloom_sharder.steps.resample import resampled
 from audioloom_sharder.windows.metadata_scan import COUNTED, Sections, Summary, scan, sum_summaries
 
@@ -52,6 +61,9 @@ def plan(settings: PlanSettings) -> Result:
     """Scan the inputs and show the splits, shards and steps that a run would make."""
     settings.check_configured()
     request = request_run(settings)
+    if settings.capacity:
+        known = {"name": request.plan.name, "location": str(request.plan.folder)}
+        return capacity_result(lines_of(expected(request)), known)
     committed = find_committed(request.plan) is not None
     with executor(settings, root_of(request.plan.folder)) as run_units:
         rules, layout, counted, warnings = _scan_inputs(request, run_units)
@@ -99,6 +111,25 @@ def plan(settings: PlanSettings) -> Result:
         "warnings": [*warnings],
     }
     return Result(text="\n\n".join(part for part in parts if part), data=data)
+
+
+def expected(request: RequestedRun) -> Planned:
+    """Return the counts of a run, as far as manifests tell them."""
+    manifests = [opened.manifest for opened in request.inputs.manifests]
+    labels = sum((Counter(one.stats.labels) for one in manifests), Counter())
+    windows, rules = request.inputs.windows, request.rules
+    layout = expected_layout(windows, labels, rules, request.inputs.where)
+    job = job_of(request, new_attempt("sharder", {}, libraries=()))
+    table = StoredArray(job.folder_of(TABLES) / unit_name(job, TABLES, 0), 0, 0)
+    tasks = (partial(task, job, layout, table) for task in (make_segment, make_shards))
+    return Planned(
+        recordings=sum(one.stats.recordings for one in manifests),
+        windows=windows,
+        files=len(request.inputs.sources),
+        layout=layout,
+        rules=rules,
+        closure=max(len(pickle.dumps(task)) for task in tasks),
+    )
 
 
 def epoch_of(split: SplitLayout, replicas: int, batch: int) -> Epoch | None:

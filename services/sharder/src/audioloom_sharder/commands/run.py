@@ -102,17 +102,8 @@ def run(settings: RunSettings) -> Result:
 
 
 def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> Committed:
-    plan, inputs = request.plan, request.inputs
-    job = Job(
-        folder=plan.folder,
-        basis=digest([plan.basis, attempt.producer.version, INTERMEDIATE]),
-        attempt=attempt.id,
-        rules=request.rules,
-        where=inputs.where,
-        ranges=ranges_for(inputs.windows),
-        split_source=request.split_source,
-    )
-    job, units = _decide_splits(job, source_units(inputs), run_units)
+    plan, job = request.plan, job_of(request, attempt)
+    job, units = _decide_splits(job, source_units(request.inputs), run_units)
     job = _decide_copies(job, units, run_units)
     # Compute the hashes and the split of every window, one unit per features file.
     scanned = _do(job, steps.SCANS, units, partial(scan_source, job), run_units)
@@ -133,6 +124,20 @@ def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> 
     committed = commit(plan, attempt, files, stats)
     remove_intermediate(job.folder)
     return committed
+
+
+def job_of(request: RequestedRun, attempt: Attempt) -> Job:
+    """Return the facts that all units of a run share."""
+    plan, inputs = request.plan, request.inputs
+    return Job(
+        folder=plan.folder,
+        basis=digest([plan.basis, attempt.producer.version, INTERMEDIATE]),
+        attempt=attempt.id,
+        rules=request.rules,
+        where=inputs.where,
+        ranges=ranges_for(inputs.windows),
+        split_source=request.split_source,
+    )
 
 
 def _decide_splits(

@@ -1,0 +1,171 @@
+"""Foresee what a shards run takes, from features manifests alone: no features file is opened."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+
+from audioloom_runs.capacity import (
+    BLOCK_BYTES,
+    BLOCK_READS_BYTES,
+    CLOSURE_BYTES,
+    COPIES,
+    DRIVER_BYTES,
+    ENTRIES_OF_FOLDER,
+    READ_BYTES,
+    Line,
+    call_lines,
+    calls,
+)
+
+from audioloom_sharder.formats.names import FOLDER_SHARDS
+from audioloom_sharder.inputs.reader import HELD_BYTES
+from audioloom_sharder.rules import Rules
+from audioloom_sharder.sharding.layout import Layout, make_layout
+from audioloom_sharder.sharding.ranking import RANGE_RECORDS, ranges_for
+from audioloom_sharder.splits.ratios import DEFAULT_RATIOS, parse_ratios
+from audioloom_sharder.steps.merge import shard_units
+from audioloom_sharder.windows.metadata_scan import SplitCount, Summary
+
+RECORD_BYTES = 250
+"""Of a record besides its values: names, numbers and framing."""
+CORE_SECONDS = 1.1e-8
+"""Of all steps, for a byte of records."""
+DRIVER_BASE_BYTES = 130 << 20
+"""Of the driver's process, whatever the run."""
+DRIVER_FILE_BYTES, DRIVER_SHARD_BYTES, DRIVER_COUNT_BYTES = 16_000, 4600, 80
+"""What the driver holds of a features file, of a shard, and of a label of a shard."""
+
+_ADVICE = "fewer features files: featurizer run --unit-bytes; larger shards: --shard-bytes"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The counts that the lines are computed from.
+
+    Attributes:
+        recordings: number of recordings.
+        windows: number of windows.
+        files: number of features files.
+        layout: the shards, as far as they can be foreseen.
+        rules: of the run.
+        closure: bytes of the largest task that Spark sends to each unit.
+    """
+
+    recordings: int
+    windows: int
+    files: int
+    layout: Layout
+    rules: Rules
+    closure: int = 0
+
+    @property
+    def ranges(self) -> int:
+        """The number of ranges of hashes that are ranked."""
+        return ranges_for(self.windows)
+
+    @property
+    def units(self) -> int:
+        """The number of units of the last step."""
+        return len(shard_units(self.layout))
+
+    @property
+    def values(self) -> int:
+        """The bytes of the features of all windows."""
+        return self.windows * self.rules.window_bytes
+
+    @property
+    def size(self) -> int:
+        """The bytes of all records."""
+        return sum(split.bytes for split in self.layout.splits)
+
+
+def expected_layout(windows: int, labels: Mapping[str, int], rules: Rules, where: str) -> Layout:
+    """The shards of a run whose splits have exactly their ratios, the default ones if data decide.
+
+    Args:
+        windows: their number.
+        labels: windows of each label.
+        rules: of the run.
+        where: the inputs, for errors.
+    """
+    ratios = rules.recipe.splits or {
+        name: float(ratio) for name, ratio in parse_ratios(DEFAULT_RATIOS).items()
+    }
+    record = rules.window_bytes + RECORD_BYTES
+    counts: dict[str, SplitCount] = {}
+    for name, ratio in sorted(ratios.items()):
+        records = max(1, round(windows * ratio))
+        shares = Counter({label: round(count * ratio) for label, count in labels.items()})
+        counts[name] = SplitCount(records, records * record, shares)
+    return make_layout(Summary(counts, {}), replace(rules, data_splits=tuple(counts)), where)
+
+
+def run_calls(planned: Planned) -> Counter[str]:
+    """The calls of `run`.
+
+    A features file is opened for its scan and for its segment, for which its scan file is opened
+    too; each range opens all scan files, each segment the ranks of all ranges, and each unit of
+    shards all segments. Steps leave a file and a receipt for each unit.
+    """
+    files, ranges, units = planned.files, planned.ranges, planned.units
+    shards, lookup = planned.layout.shards, planned.rules.needs_lookup
+    reads = 3 if planned.values <= files * HELD_BYTES else 4
+    between = (6 if lookup else 4) * files + 2 * ranges + 3
+    written = (2 if planned.rules.indexed else 1) * shards + units
+    more_blocks = sum(count * (_blocks(planned.size, count) - 1) for count in (files, shards))
+    return calls(
+        opens=files * (units + 2 * ranges + reads + (6 if lookup else 0)) + 2 * ranges,
+        stats=(4 if lookup else 2) * files,
+        files=between + written,
+        blocks=between + written + more_blocks,
+        folders=(3 if lookup else 2) * files + ranges + units,
+        removed=between,
+    )
+
+
+def verify_calls(planned: Planned) -> Counter[str]:
+    """The calls of `verify`: features are read once, shards and indexes digested and read."""
+    files, shards = planned.files, planned.layout.shards
+    return calls(opens=2 * files + 4 * shards, stats=2 * files + 3 * shards)
+
+
+def driver_bytes(planned: Planned) -> int:
+    """The memory of the driver at the commit, when it holds most."""
+    labels = len(planned.layout.labels)
+    shard = DRIVER_SHARD_BYTES + labels * DRIVER_COUNT_BYTES
+    return DRIVER_BASE_BYTES + planned.files * DRIVER_FILE_BYTES + planned.layout.shards * shard
+
+
+def lines_of(planned: Planned) -> list[Line]:
+    """What the run takes, line by line."""
+    layout, files, size = planned.layout, planned.files, planned.size
+    values = planned.values
+    passes = 1 if values <= files * HELD_BYTES else 2
+    largest = max(len(unit.shards) for unit in shard_units(layout)) * size // layout.shards
+    ranks = RANGE_RECORDS * 8 + files * READ_BYTES
+    in_folder = min(2 * layout.shards, 2 * FOLDER_SHARDS * len(layout.splits))
+    return [
+        Line("recordings", planned.recordings),
+        Line("windows", planned.windows),
+        Line("bytes of features", values, "B"),
+        Line("features files", files),
+        Line("shards", layout.shards),
+        Line("ranges of hashes", planned.ranges),
+        Line("units of shards", planned.units),
+        Line("core-hours", size * CORE_SECONDS / 3600, "h"),
+        Line("bytes read", passes * values + size, "B"),
+        Line(f"bytes written, {COPIES} copies", 2 * size * COPIES, "B"),
+        Line(f"bytes at most at once, {COPIES} copies", 2 * size * COPIES, "B"),
+        Line("local disk of a task", largest, "B"),
+        *call_lines(run_calls(planned), _ADVICE),
+        Line("largest folder", max(files, in_folder), "", ENTRIES_OF_FOLDER, _ADVICE),
+        Line("memory of the driver", driver_bytes(planned), "B", DRIVER_BYTES, _ADVICE),
+        Line("closure of a task", planned.closure, "B", CLOSURE_BYTES, "fewer or shorter labels"),
+        Line("read of the hottest block", ranks, "B", BLOCK_READS_BYTES, _ADVICE),
+    ]
+
+
+def _blocks(size: int, files: int) -> int:
+    """The blocks of one of so many files of *size* bytes together."""
+    return ceil(size / files / BLOCK_BYTES)

@@ -1,0 +1,94 @@
+"""Foresee what a training takes, from its shards' manifest alone: no shard is opened."""
+
+from collections import Counter
+from math import ceil, inf
+
+from audioloom_runs.capacity import (
+    BLOCK_READS_BYTES,
+    CALLS_PER_SECOND,
+    DRIVER_BYTES,
+    LISTED,
+    Line,
+    call_lines,
+    calls,
+)
+
+from audioloom_trainer.input.batches import steps_of
+from audioloom_trainer.input.sampler import allowed_replicas, replica_lanes
+from audioloom_trainer.runs.progress import EVERY_SECONDS
+from audioloom_trainer.settings import PlanSettings
+from audioloom_trainer.shards.shard_set import ShardSet, Split
+
+STAGED_BYTES = 757 * 10**6
+"""Bytes that a process reads, digests and writes in a second at most; a network may be slower."""
+STATE_BYTES = 12
+"""Of a parameter in a checkpoint: the weight and Adam's two moments, float32."""
+ENTRY_BYTES = 2800
+"""Memory of a line in the list of files, in every worker."""
+CALLS_A_SECOND = (CALLS_PER_SECOND / 10, CALLS_PER_SECOND / 2)
+
+_CACHE = "--cache-bytes, a smaller --shuffle-window, or more replicas"
+_REPLICAS = "one of the allowed numbers, or shards with other --lanes"
+_STAGING = "a larger --cache-bytes, or larger shards"
+_WORKERS = "fewer workers"
+
+
+def least_cache(split: Split, replicas: int, window: int) -> int:
+    """The bytes in which a worker can hold the shards that it reads together."""
+    lanes = len(replica_lanes(split.layout.lanes, [0], replicas))
+    together = lanes * min(window, len(split.shards) // split.layout.lanes)
+    return together * max(shard.bytes for shard in split.shards)
+
+
+def run_calls(shards: int, workers: int, epochs_read: int) -> Counter[str]:
+    """The calls of a training, besides those for its progress, checkpoints and results.
+
+    Every worker opens the manifest and its list of files, and lists the folders of shards. Each
+    shard and its index are copied by the worker that reads them, once for each of some epochs.
+    """
+    listings = workers * ceil(2 * shards / LISTED)
+    return calls(opens=2 * shards * epochs_read + 2 * workers, lists=listings)
+
+
+def lines_of(
+    shard_set: ShardSet, settings: PlanSettings, *, recordings: int, list_bytes: int
+) -> list[Line]:
+    """What the training takes, line by line.
+
+    Args:
+        shard_set: the shards.
+        settings: of the training.
+        recordings: their number.
+        list_bytes: of the list of files, which every worker reads.
+    """
+    train, workers = shard_set.split("train"), settings.replicas
+    each_epoch = [split for name, split in shard_set.splits.items() if name in {"train", "val"}]
+    shards = [shard for split in each_epoch for shard in split.shards]
+    size = sum(shard.bytes for shard in shards)
+    mine = size // workers
+    epochs_read = 1 if mine <= settings.cache_bytes else settings.epochs
+    allowed = allowed_replicas(train.layout.lanes)
+    fits = (inf, inf) if workers in allowed else (0, 0)
+    cache = least_cache(train, workers, settings.shuffle_window)
+    limit = (settings.cache_bytes, settings.cache_bytes)
+    progress = workers * calls(files=1, blocks=1, removed=1).total() / EVERY_SECONDS
+    state = (settings.parameters or 0) * STATE_BYTES
+    memory = 2 * len(shards) * ENTRY_BYTES
+    hottest = workers * max(list_bytes, state)
+    named = f"replicas (allowed: {', '.join(map(str, allowed))})"
+    return [
+        Line("recordings", recordings),
+        Line("windows of train", train.layout.total),
+        Line("bytes of shards", size, "B"),
+        Line("shards", len(shards)),
+        Line("steps an epoch", steps_of(train.layout.total, settings.batch_size)),
+        Line(named, workers, "", fits, _REPLICAS),
+        Line("least cache of a worker", cache, "B", limit, _CACHE),
+        Line("bytes read by a worker", mine * epochs_read, "B"),
+        Line("staging an epoch, at least", mine / STAGED_BYTES, "s"),
+        *([Line("a checkpoint, at least", state / STAGED_BYTES, "s")] if state else []),
+        *call_lines(run_calls(len(shards), workers, epochs_read), _STAGING),
+        Line("NameNode: calls while training", progress, "/s", CALLS_A_SECOND, _WORKERS),
+        Line("memory of the list of files", memory, "B", DRIVER_BYTES, "larger shards"),
+        Line("read of the hottest block", hottest, "B", BLOCK_READS_BYTES, _WORKERS),
+    ]
