@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from audioloom_storage import locate
 from audioloom_storage_testing import CountingStore
-from audioloom_trainer.capacity import least_cache, lines_of
+from audioloom_trainer.capacity import lines_of
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input import staging as staging_module
-from audioloom_trainer.input.batches import BatchReader, Replicas, needed_shards
+from audioloom_trainer.input.batches import BatchReader, Replicas, least_cache, needed_shards
 from audioloom_trainer.input.cache import Cache
 from audioloom_trainer.input.sampler import Shuffle
 from audioloom_trainer.input.staging import Staging
@@ -47,7 +47,7 @@ def test_the_least_cache_is_enough_and_less_is_not(
     """Whatever the number of workers, who share the lanes."""
     replicas = Replicas(0, 1, workers)
     split: Split = shard_set.split("train")
-    least = least_cache(split, workers, WINDOW)
+    least = least_cache(split, WINDOW, replicas)
     whole = Cache(tmp_path / "enough", least)
     with epoch(shard_set, replicas, whole) as batches:
         assert batches == -(-120 // BATCH)
@@ -59,10 +59,10 @@ def test_the_least_cache_is_enough_and_less_is_not(
     small.close()
 
 
-def planned(shard_set: ShardSet, **more: object) -> dict[str, tuple[float, str]]:
+def planned(shard_set: ShardSet, window: int = 8, **more: object) -> dict[str, tuple[float, str]]:
     """The lines by name: amount and verdict."""
     settings = PlanSettings(shards="here", capacity=True, **more)  # type: ignore[arg-type]
-    lines = lines_of(shard_set, settings, recordings=120, list_bytes=10_000)
+    lines = lines_of(shard_set, settings, window=window, recordings=120, list_bytes=10_000)
     return {line.name: (line.amount, line.verdict) for line in lines}
 
 
@@ -88,9 +88,9 @@ def test_what_a_run_would_refuse_is_red(shard_set: ShardSet) -> None:
     assert {"green": 3, "red": 4} == {
         planned(shard_set, replicas=count)[name][1]: count for count in (3, 4)
     }
-    least, verdict = planned(shard_set, shuffle_window=WINDOW)["least cache of a worker"]
+    least, verdict = planned(shard_set, window=WINDOW)["least cache of a worker"]
     assert "green" == verdict
-    small = planned(shard_set, shuffle_window=WINDOW, cache_bytes=int(least) - 1)
+    small = planned(shard_set, window=WINDOW, cache_bytes=int(least) - 1)
     assert "red" == small["least cache of a worker"][1]
 
 

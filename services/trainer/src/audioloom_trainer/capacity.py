@@ -13,11 +13,11 @@ from audioloom_runs.capacity import (
     calls,
 )
 
-from audioloom_trainer.input.batches import steps_of
-from audioloom_trainer.input.sampler import allowed_replicas, replica_lanes
+from audioloom_trainer.input.batches import Replicas, least_cache, steps_of
+from audioloom_trainer.input.sampler import allowed_replicas
 from audioloom_trainer.runs.progress import EVERY_SECONDS
 from audioloom_trainer.settings import PlanSettings
-from audioloom_trainer.shards.shard_set import ShardSet, Split
+from audioloom_trainer.shards.shard_set import ShardSet
 
 STAGED_BYTES = 757 * 10**6
 """Bytes that a process reads, digests and writes in a second at most; a network may be slower."""
@@ -33,31 +33,25 @@ _STAGING = "a larger --cache-bytes, or larger shards"
 _WORKERS = "fewer workers"
 
 
-def least_cache(split: Split, replicas: int, window: int) -> int:
-    """The bytes in which a worker can hold the shards that it reads together."""
-    lanes = len(replica_lanes(split.layout.lanes, [0], replicas))
-    together = lanes * min(window, len(split.shards) // split.layout.lanes)
-    return together * max(shard.bytes for shard in split.shards)
-
-
 def run_calls(shards: int, workers: int, epochs_read: int) -> Counter[str]:
     """The calls of a training, besides those for its progress, checkpoints and results.
 
-    Every worker opens the manifest and its list of files, and lists the folders of shards. Each
-    shard and its index are copied by the worker that reads them, once for each of some epochs.
+    Every worker opens the manifest and its list of files; the chief lists the folders of shards.
+    Each shard and its index are copied by the worker that reads them, once for each of some epochs.
     """
-    listings = workers * ceil(2 * shards / LISTED)
+    listings = ceil(2 * shards / LISTED)
     return calls(opens=2 * shards * epochs_read + 2 * workers, lists=listings)
 
 
 def lines_of(
-    shard_set: ShardSet, settings: PlanSettings, *, recordings: int, list_bytes: int
+    shard_set: ShardSet, settings: PlanSettings, *, window: int, recordings: int, list_bytes: int
 ) -> list[Line]:
     """What the training takes, line by line.
 
     Args:
         shard_set: the shards.
         settings: of the training.
+        window: shards of a lane that are shuffled together.
         recordings: their number.
         list_bytes: of the list of files, which every worker reads.
     """
@@ -69,12 +63,12 @@ def lines_of(
     epochs_read = 1 if mine <= settings.cache_bytes else settings.epochs
     allowed = allowed_replicas(train.layout.lanes)
     fits = (inf, inf) if workers in allowed else (0, 0)
-    cache = least_cache(train, workers, settings.shuffle_window)
+    cache = least_cache(train, window, Replicas(total=workers))
     limit = (settings.cache_bytes, settings.cache_bytes)
     progress = workers * calls(files=1, blocks=1, removed=1).total() / EVERY_SECONDS
     state = (settings.parameters or 0) * STATE_BYTES
     memory = 2 * len(shards) * ENTRY_BYTES
-    hottest = workers * max(list_bytes, state)
+    hottest = max(workers * list_bytes, state)
     named = f"replicas (allowed: {', '.join(map(str, allowed))})"
     return [
         Line("recordings", recordings),

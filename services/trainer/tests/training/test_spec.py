@@ -57,11 +57,11 @@ def test_a_cache_without_room_for_what_is_read_together_is_refused(
 ) -> None:
     """Four lanes of two shards: the message names the bytes, and workers that would do."""
     split = open_shards(shards).split("train")
-    smallest = min(shard.bytes for shard in split.shards)
+    largest = max(shard.bytes for shard in split.shards)
     replicas = Replicas(total=workers)
-    check_cache(split, window, replicas, needed * smallest)
-    with pytest.raises(CacheTooSmall, match=f"expected {needed * smallest} bytes") as refused:
-        check_cache(split, window, replicas, needed * smallest - 1)
+    check_cache(split, window, replicas, needed * largest)
+    with pytest.raises(CacheTooSmall, match=f"expected {needed * largest} bytes") as refused:
+        check_cache(split, window, replicas, needed * largest - 1)
     assert f"at least {2 * workers} workers" in str(refused.value)
 
 

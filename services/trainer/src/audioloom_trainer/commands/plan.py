@@ -14,7 +14,7 @@ from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.checkpoint import list_checkpoints
 from audioloom_trainer.settings import PlanSettings
 from audioloom_trainer.shards.shard_set import open_shards
-from audioloom_trainer.training.spec import make_plan
+from audioloom_trainer.training.spec import make_plan, window_of
 
 
 def plan(settings: PlanSettings) -> Result:
@@ -29,7 +29,8 @@ def plan(settings: PlanSettings) -> Result:
     if settings.capacity:
         recordings = sum(split.recordings for split in stats.splits.values())
         size = shards.manifest.files.bytes
-        lines = lines_of(shard_set, settings, recordings=recordings, list_bytes=size)
+        window = window_of(planned)
+        lines = lines_of(shard_set, settings, window=window, recordings=recordings, list_bytes=size)
         return capacity_result(lines, {"name": planned.name, "location": str(planned.folder)})
     saved = [record.step for _, record in list_checkpoints(planned.folder) if record is not None]
     standing = find_committed(planned)

@@ -87,6 +87,14 @@ def needed_shards(
             yield from (split.shards[number] for number in window.shards)
 
 
+def least_cache(split: Split, window: int, replicas: Replicas) -> int:
+    """Return the bytes that hold a window of each lane that the replicas of a process read."""
+    lanes = split.layout.lanes
+    read = len(replica_lanes(lanes, replicas.numbers, replicas.total))
+    held = read * min(window, len(split.shards) // lanes)
+    return held * max(shard.bytes for shard in split.shards)
+
+
 class BatchReader:
     """The batches of one epoch of one split, from any step on.
 

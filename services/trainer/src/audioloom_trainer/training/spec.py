@@ -18,8 +18,8 @@ from audioloom_storage import Location, locate
 
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import CacheTooSmall
-from audioloom_trainer.input.batches import Replicas, needed_shards, steps_of
-from audioloom_trainer.input.sampler import Shuffle, allowed_replicas, replica_lanes
+from audioloom_trainer.input.batches import Replicas, least_cache, needed_shards, steps_of
+from audioloom_trainer.input.sampler import Shuffle, allowed_replicas
 from audioloom_trainer.models.source import ModelSource
 from audioloom_trainer.runs.layout import Launch
 from audioloom_trainer.settings import RunSettings
@@ -72,7 +72,7 @@ class RunSpec:
     @property
     def window(self) -> int:
         """The shards of a lane that are shuffled together."""
-        return cast("TrainingRunRecipe", self.plan.recipe).shuffle_window
+        return window_of(self.plan)
 
 
 @dataclass
@@ -123,6 +123,11 @@ def make_plan(
     return Plan("training-run", folder.name, folder, recipe, (reference,))
 
 
+def window_of(plan: Plan) -> int:
+    """Return the shards of a lane that are shuffled together."""
+    return cast("TrainingRunRecipe", plan.recipe).shuffle_window
+
+
 def _default_window(shards: Opened[ShardsManifest]) -> int:
     """Return 8, or as many as keep the shards that are held at once below those of 24 lanes."""
     train = shards.manifest.stats.splits.get("train")
@@ -163,14 +168,14 @@ def check_cache(split: Split, window: int, replicas: Replicas, limit: int) -> No
     Raises:
         CacheTooSmall: says how many bytes and which numbers of workers would do.
     """
-    needed = _least_cache(split, window, replicas)
+    needed = least_cache(split, window, replicas)
     if needed <= limit:
         return
     workers = (
         total // replicas.count
         for total in allowed_replicas(split.layout.lanes)
         if total % replicas.count == 0
-        and _least_cache(split, window, replace(replicas, first=0, total=total)) <= limit
+        and least_cache(split, window, replace(replicas, first=0, total=total)) <= limit
     )
     enough = next((f", or at least {each} workers" for each in workers), "")
     raise CacheTooSmall(
@@ -179,14 +184,6 @@ def check_cache(split: Split, window: int, replicas: Replicas, limit: int) -> No
         found=f"{limit} bytes",
         hint=f"Give --cache-bytes {-(-needed // 2**30)}GiB{enough}, or a smaller --shuffle-window.",
     )
-
-
-def _least_cache(split: Split, window: int, replicas: Replicas) -> int:
-    """Return the bytes of the smallest shards that make up a window of each lane that is read."""
-    lanes = split.layout.lanes
-    read = len(replica_lanes(lanes, replicas.numbers, replicas.total))
-    held = read * min(window, len(split.shards) // lanes)
-    return held * min(shard.bytes for shard in split.shards)
 
 
 def needs(spec: RunSpec, replicas: Replicas, start: TrainingPosition) -> Iterator[Shard]:
