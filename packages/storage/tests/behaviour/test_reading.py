@@ -15,6 +15,7 @@ from audioloom_storage import (
     list_folder,
     make_folder,
     open_read,
+    pieces,
     publish,
     read_bytes,
     stat,
@@ -97,6 +98,19 @@ def test_reading_seeks(folder: Location) -> None:
         assert b"" == file.read(100)
         file.seek(0)
         assert data == file.read()
+
+
+@pytest.mark.parametrize("start", [0, 100, 1_000_001])
+def test_a_file_is_read_in_pieces(folder: Location, start: int) -> None:
+    """From where it stands to its end."""
+    data = bytes(range(256)) * 8192  # 2 MiB: more than any buffer
+    publish(folder / "data", data)
+    with open_read(folder / "data") as file:
+        assert data[:start] == file.read(start)
+        assert data[start:] == b"".join(pieces(file))
+    publish(folder / "empty", b"")
+    with open_read(folder / "empty") as file:
+        assert [] == list(pieces(file))
 
 
 def test_a_listing_shows_one_folder_sorted(folder: Location) -> None:

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 
 import pytest
-from audioloom_storage import Location, NotFound
+from audioloom_storage import Location, NotFound, pieces
 from audioloom_storage.remote import retry
 from audioloom_storage.remote.range_reader import open_ranges
 from audioloom_storage.remote.retry import Outage, Retry
@@ -94,6 +94,35 @@ def test_a_failure_on_the_way_is_not_seen() -> None:
     far.fail_at = 3_000_000
     with open_ranges(HERE, len(DATA), far.open, patient()) as file:
         assert DATA == b"".join(iter(lambda: file.read(70_000), b""))
+
+
+def test_pieces_are_passed_on_as_they_arrive() -> None:
+    """Asked for at once, and not copied: also behind what the buffer has read already."""
+    far = Far(piece=100_000)
+    with open_ranges(HERE, len(DATA), far.open, patient()) as file:
+        assert DATA[:10] == file.read(10)
+        far.asked.clear()
+        found = list(pieces(file))
+        assert [(10, len(DATA) - 10)] == far.asked
+        assert DATA[10:] == b"".join(found)
+        assert all(100_000 == len(memoryview(piece).obj) for piece in found[:-1])
+        assert (len(DATA), b"") == (file.tell(), file.read(10))
+        file.seek(-3, io.SEEK_END)
+        assert DATA[-3:] == b"".join(pieces(file))
+
+
+def test_pieces_go_on_after_a_failure() -> None:
+    """Each byte comes once."""
+    far = Far(fail_at=3_000_000)
+    with open_ranges(HERE, len(DATA), far.open, patient()) as file:
+        assert DATA == b"".join(pieces(file))
+    assert 2 == len(far.asked)
+
+
+def test_pieces_may_be_left() -> None:
+    """The file is closed in the middle."""
+    with open_ranges(HERE, len(DATA), Far().open, patient()) as file:
+        assert DATA[: 64 << 10] == next(pieces(file))
 
 
 def test_a_file_that_ends_too_early_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,13 @@ class _File(io.BufferedReader):
                 self._ranges.expect(self.tell() + view.nbytes)
         return super().readinto(buffer)
 
+    def pieces(self) -> Iterator[memoryview]:
+        """Request the rest of the file at once, and yield it as it arrives, without a copy."""
+        start = self.tell()
+        self.seek(0, io.SEEK_END)  # forgets the buffer, which is ahead of its reader
+        self._ranges.seek(start)
+        return self._ranges.pieces()
+
 
 class _Ranges(io.RawIOBase):
     """A raw file that requests the bytes of a read, and more while reads continue in order.
@@ -115,12 +122,15 @@ class _Ranges(io.RawIOBase):
 
     def readall(self) -> bytes:
         """Return the rest of the file, without the copy that `readinto` makes."""
-        pieces = []
+        return b"".join(self.pieces())
+
+    def pieces(self) -> Iterator[memoryview]:
+        """Yield the rest of the file as it arrives."""
+        more = partial(self._next, self._size)
         while self._position < self._size:
-            left = self._size - self._position
-            pieces.append(self._retry.run(partial(self._next, left)))
-            self._move(len(pieces[-1]))
-        return b"".join(pieces)
+            piece = self._retry.run(more)
+            self._move(len(piece))
+            yield piece
 
     def close(self) -> None:
         """Close the open range."""
