@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 import structlog
 from audioloom_stage.exit_codes import exit_code
+from audioloom_storage import Location
 from audioloom_trainer.errors import DiskFull
+from audioloom_trainer.input import integrity
+from audioloom_trainer.input import staging as staging_module
 from audioloom_trainer.input.cache import Cache
 from audioloom_trainer.input.disk_space import fill
+from audioloom_trainer.input.integrity import verified_copy
 from audioloom_trainer.input.staging import Staging
-from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
+from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet, open_shards
 from shard_maker import make_shards
 from trainer_program import RetryFor
 
@@ -57,10 +63,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(unmount, check=True)
 
 
-def meet_full_device(monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard) -> None:
-    """Let the next copy of a shard meet a device that is full, as the kernel says it."""
-    path, _ = cache.paths(shard)
-    full = [path.with_name(path.name + ".part")]
+def meet_full_device(
+    monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard, *, times: int = 1
+) -> None:
+    """Let the next copies of a shard meet a device that is full, as the kernel says it."""
+    path, _ = cache.paths(shard.sha256)
+    full = [path.with_name(path.name + ".part")] * times
     really = os.open
 
     def opened(path: Any, flags: int, *more: Any, **named: Any) -> int:
@@ -112,8 +120,8 @@ class Disk:
 def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
     shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To be started again; nothing of the copy stays."""
-    meet_full_device(monkeypatch, cache, train[1])
+    """To be started again; nothing of the copy stays, nor what is needed after it."""
+    meet_full_device(monkeypatch, cache, train[1], times=1000)
     with Staging(shard_set, train, cache=cache) as staging:
         staging.hold(train[:1])
         with pytest.raises(DiskFull, match="--cache") as caught:
@@ -181,7 +189,7 @@ def test_a_shard_is_there_once_there_is_room(
 ) -> None:
     """What an earlier run left goes first, and what this one was promised stays."""
     earlier = replace(train[2], data=replace(train[2].data, sha256="0" * 64))
-    left, _ = cache.paths(earlier)
+    left, _ = cache.paths(earlier.sha256)
     left.write_bytes(b"of an earlier run")
     cache.keep_only([earlier])
     meet_full_device(monkeypatch, cache, train[1])
@@ -189,7 +197,90 @@ def test_a_shard_is_there_once_there_is_room(
         held = staging.hold(train[:2])
         assert train[1].data.content.bytes == held[1].path.stat().st_size
     assert not left.exists()
-    assert cache.paths(train[0])[0].exists()
+    assert cache.paths(train[0].sha256)[0].exists()
+
+
+def test_an_earlier_shard_gets_the_room_of_a_later_one(
+    shard_set: ShardSet,
+    train: tuple[Shard, ...],
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+    retry_for: RetryFor,
+) -> None:
+    """On a disk for one shard, the second comes first: it gives way, and is copied again."""
+    retry_for(60.0, first_pause=0.001)
+    copy, allocate, here = staging_module.verified_copy, os.posix_fallocate, threading.Event()
+    first, second = (cache.paths(shard.sha256) for shard in train[:2])
+    copied = []
+
+    def second_first(file: FileRef, target: Path, *, given_up: threading.Event) -> None:
+        if target in first:
+            assert here.wait(60.0)
+        copy(file, target, given_up=given_up)
+        copied.append(target)
+        if target == second[1]:
+            here.set()
+
+    def allocated(descriptor: int, offset: int, size: int) -> None:
+        used = sum(path.stat().st_size for path in cache.folder.iterdir())
+        if used + size > max(shard.bytes for shard in train):
+            raise OSError(errno.ENOSPC, "full")
+        allocate(descriptor, offset, size)
+
+    monkeypatch.setattr(staging_module, "verified_copy", second_first)
+    monkeypatch.setattr(os, "posix_fallocate", allocated)
+    with Staging(shard_set, train[:2], cache=cache) as staging:
+        for shard in train[:2]:
+            staging.hold([shard])
+            staging.release([shard])
+    assert [*second, *first, *second] == copied
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_room_is_taken_before_anything_is_read(
+    train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """So a full disk costs no request to storage."""
+
+    def full(*_: int) -> None:
+        raise OSError(number, "full")
+
+    def asked(where: Location) -> BinaryIO:
+        raise AssertionError(f"{where} was opened")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr(integrity, "open_read", asked)
+    with pytest.raises(OSError, match="full") as caught:
+        verified_copy(train[0].data, cache.paths(train[0].sha256)[0], given_up=threading.Event())
+    assert number == caught.value.errno
+    assert set() == names(cache)
+
+
+def test_half_a_write_is_no_copy(train: tuple[Shard, ...], cache: Cache) -> None:
+    """The kernel takes what there is room for, and refuses only the next write."""
+    target, _ = cache.paths(train[0].sha256)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (train[0].data.bytes // 2, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            verified_copy(train[0].data, target, given_up=threading.Event())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert set() == names(cache)
+
+
+def test_a_file_system_without_allocation_gets_copies_too(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Block by block."""
+
+    def unknown(*_: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    monkeypatch.setattr(os, "posix_fallocate", unknown)
+    with Staging(shard_set, train[:1], cache=cache) as staging:
+        path = staging.hold(train[:1])[0].path
+        assert Path(train[0].data.location.path).read_bytes() == path.read_bytes()
 
 
 def test_a_disk_smaller_than_the_budget_is_enough(

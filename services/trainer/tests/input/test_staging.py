@@ -4,7 +4,9 @@ import gc
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -115,7 +117,7 @@ def test_a_shard_that_is_not_as_listed_is_refused_by_name(
             staging.hold(train[1:2])
         assert str(train[1].data.location) in str(caught.value)
     if cache is not None:
-        assert not [name for name in copies(cache) if name.startswith(train[1].data.sha256)]
+        assert not [name for name in copies(cache) if name.startswith(train[1].sha256)]
 
 
 @pytest.mark.parametrize("change", [damage, shorten])
@@ -282,7 +284,7 @@ def test_unpacked_copies_of_an_earlier_run_are_used(
     shard_set = packed(tmp_path, "zlib")
     train = shard_set.split("train").shards
     leave(before := cache_of(1 << 20), shard_set, train)
-    whole, damaged = (before.paths(shard)[0] for shard in train[:2])
+    whole, damaged = (before.paths(shard.sha256)[0] for shard in train[:2])
     inode = whole.stat().st_ino
     damaged.write_bytes(b"not what it was")
     cache = cache_of(1 << 20)
@@ -302,8 +304,8 @@ def test_what_is_needed_last_is_evicted_first(
         staging.release([*_shards(staging, one, two)])
         staging.hold([three])
         kept = {name.split(".")[0] for name in copies(cache)}
-        assert one.data.sha256 in kept
-        assert two.data.sha256 not in kept
+        assert one.sha256 in kept
+        assert two.sha256 not in kept
 
 
 def _shards(staging: Staging, *shards: Shard) -> tuple[Shard, ...]:
@@ -325,7 +327,7 @@ def test_whole_copies_of_an_earlier_run_are_used(
     leave(before := cache_of(1 << 20), shard_set, train)
     whole, damaged, foreign = (
         before.folder / f"{digest}.tfrecord"
-        for digest in (train[0].data.sha256, train[1].data.sha256, "0" * 64)
+        for digest in (train[0].sha256, train[1].sha256, "0" * 64)
     )
     inode = whole.stat().st_ino
     damaged.write_bytes(b"not what it was")
@@ -425,7 +427,7 @@ def test_nothing_is_written_through_a_link(
     """Neither one under the name of a copy, nor one under that of an unfinished copy."""
     (victim := tmp_path / "victim.txt").write_bytes(b"precious")
     cache = cache_of(1 << 20)
-    one, two = (cache.paths(shard)[0] for shard in train[:2])
+    one, two = (cache.paths(shard.sha256)[0] for shard in train[:2])
     one.with_name(f"{one.name}.part").symlink_to(victim)
     two.symlink_to(victim)
     with staged(shard_set, train[:2], cache) as staging:
@@ -442,7 +444,7 @@ def test_a_copy_that_others_may_write_is_made_anew(
     if what == "theirs" and os.geteuid() != 0:
         pytest.skip("only root gives files away")
     leave(before := cache_of(1 << 20), shard_set, train)
-    planted, _ = before.paths(train[0])
+    planted, _ = before.paths(train[0].sha256)
     planted.chmod(0o644 if what == "theirs" else 0o666)
     if what == "theirs":
         os.chown(planted, 65534, -1)
@@ -453,6 +455,130 @@ def test_a_copy_that_others_may_write_is_made_anew(
         found = planted.stat()
         assert (os.geteuid(), 0o600) == (found.st_uid, found.st_mode & 0o777)
         assert theirs == held.stat().st_ino != found.st_ino
+
+
+def test_several_shards_come_at_once(
+    shard_set: ShardSet, train: tuple[Shard, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is opened before the first is read."""
+    real, both = integrity.open_read, threading.Barrier(2)
+    first = [shard.data.location for shard in train[:2]]
+
+    def together(where: Location) -> BinaryIO:
+        if where in first:
+            both.wait(60.0)
+        return real(where)
+
+    monkeypatch.setattr(integrity, "open_read", together)
+    with staged(shard_set, train) as staging:
+        assert [0, 1] == [*staging.hold(train[:2])]
+
+
+def test_a_slow_shard_is_not_taken_for_a_small_cache(
+    shard_set: ShardSet,
+    train: tuple[Shard, ...],
+    cache_of: Callable[[float], Cache],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Although there is no room for the shard after it, which another thread waits for."""
+    real = integrity.open_read
+
+    def slow(where: Location) -> BinaryIO:
+        if where == train[1].data.location:
+            time.sleep(2.5)
+        return real(where)
+
+    monkeypatch.setattr(staging_module, "STALL_SECONDS", 0.0)
+    monkeypatch.setattr(integrity, "open_read", slow)
+    with staged(shard_set, train, cache_of(2 * biggest(train))) as staging:
+        assert [0, 1] == [*staging.hold(train[:2])]
+        with pytest.raises(CacheTooSmall):
+            staging.hold(train[2:3])
+
+
+def test_a_failure_waits_for_the_shards_before_it(
+    shard_set: ShardSet, train: tuple[Shard, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shard on its way is held, although the next one has failed meanwhile."""
+    real, failed = integrity.open_read, threading.Event()
+
+    def opened(where: Location) -> BinaryIO:
+        if where == train[1].data.location:
+            failed.set()
+            raise NotFound("gone", where=where)
+        if where == train[0].data.location:
+            assert failed.wait(60.0)
+            time.sleep(0.1)
+        return real(where)
+
+    monkeypatch.setattr(integrity, "open_read", opened)
+    with staged(shard_set, train) as staging:
+        assert [0] == [*staging.hold(train[:1])]
+        for _ in range(2):
+            with pytest.raises(NotFound, match=train[1].data.location.name):
+                staging.hold(train[1:2])
+
+
+def test_shards_may_share_an_index(tmp_path: Path, cache_of: Callable[[float], Cache]) -> None:
+    """Records of one size, and numbers to learn: to evict one shard takes no other's index."""
+    made = make_shards(
+        tmp_path / "numbers",
+        records={"train": 24},
+        shards={"train": 6},
+        labels=("calm", "glad", "mild"),
+        numbers=True,
+    )
+    shard_set = open_shards(made)
+    train = shard_set.split("train").shards
+    assert (6, 1) == (len(train), len({shard.index.sha256 for shard in train}))
+    with staged(shard_set, train * 2, cache_of(3 * biggest(train))) as staging:
+        for one, two in zip((train * 2)[::2], (train * 2)[1::2], strict=True):
+            held = staging.hold([one, two])
+            assert [one.records, two.records] == [len(each.targets) for each in held.values()]
+            staging.release([one, two])
+
+
+def test_equal_shards_share_a_copy(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache]
+) -> None:
+    """It stays until the last of them is released."""
+    one, twin = train[0], replace(train[1], data=train[0].data, index=train[0].index)
+    cache = cache_of(2 * biggest(train))
+    with staged(shard_set, [one, twin, train[2]], cache) as staging:
+        held = staging.hold([one, twin])
+        assert held[0].path == held[1].path
+        staging.release([one])
+        staging.hold(train[2:3])
+        assert held[1].path.exists()
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_the_end_waits_for_no_copy(
+    shard_set: ShardSet,
+    train: tuple[Shard, ...],
+    cache_of: Callable[[float], Cache],
+    monkeypatch: pytest.MonkeyPatch,
+    cached: bool,
+) -> None:
+    """However slow storage is: all threads end, and so does a reader that waits for a shard."""
+    begun, threads = threading.Event(), set(threading.enumerate())
+
+    def endless(_: BinaryIO) -> Iterator[bytes]:
+        while True:
+            begun.set()
+            yield b"0"
+            time.sleep(0.001)
+
+    monkeypatch.setattr(integrity, "pieces", endless)
+    cache = cache_of(1 << 20) if cached else None
+    with ThreadPoolExecutor(1) as pool:
+        with Staging(shard_set, train, cache=cache, early=[train[2].data]) as staging:
+            reader = pool.submit(staging.hold, train[:1])
+            assert begun.wait(60.0)
+        assert isinstance(reader.exception(60.0), CancelledError)
+    assert set() == set(threading.enumerate()) - threads
+    if cache is not None:
+        assert not list(cache.folder.glob("*.part"))
 
 
 def test_nothing_stays_open(shard_set: ShardSet, train: tuple[Shard, ...]) -> None:

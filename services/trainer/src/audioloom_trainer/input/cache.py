@@ -32,39 +32,33 @@ class Cache:
     def __init__(self, folder: Path, limit: int) -> None:
         self.limit = limit
         self.folder, self._lock = _own_folder(folder)
-        self._left: dict[Path, int] = {}
+        self.sizes: dict[str, int] = {}
+        """Bytes of each copy, of a shard and its index together, by the shard's SHA-256."""
 
-    def paths(self, shard: Shard) -> tuple[Path, Path]:
+    @property
+    def used(self) -> int:
+        """Bytes of all copies."""
+        return sum(self.sizes.values())
+
+    def paths(self, sha256: str) -> tuple[Path, Path]:
         """Return the paths for the copies of a shard and its index, which may not exist."""
-        data, index = shard.data.content.sha256, shard.index.content.sha256
-        return self.folder / f"{data}.tfrecord", self.folder / f"{index}.npy"
+        return self.folder / f"{sha256}.tfrecord", self.folder / f"{sha256}.npy"
 
     def keep_only(self, wanted: Iterable[Shard]) -> None:
         """Remove the files of earlier runs, except the copies of the shards in *wanted*."""
-        kept = {path for shard in wanted for path in self.paths(shard)}
+        kept = {path: shard.sha256 for shard in wanted for path in self.paths(shard.sha256)}
         for path in self.folder.iterdir():
             if path in kept:
-                self._left[path] = path.stat().st_size
+                size = self.sizes.get(kept[path], 0) + path.lstat().st_size
+                self.sizes[kept[path]] = size
             elif _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
-    @property
-    def left(self) -> int:
-        """Bytes of the earlier runs' files that are not claimed yet."""
-        return sum(self._left.values())
-
-    def claim(self, *paths: Path) -> None:
-        """Remove files from the count of left files; the caller counts them from now on."""
-        for path in paths:
-            self._left.pop(path, None)
-
-    def give_way(self) -> bool:
-        """Remove one file of an earlier run; False if there is none."""
-        if not self._left:
-            return False
-        path, _ = self._left.popitem()
-        path.unlink(missing_ok=True)
-        return True
+    def remove(self, sha256: str) -> None:
+        """Remove the copies of a shard and its index."""
+        for path in self.paths(sha256):
+            path.unlink(missing_ok=True)
+        self.sizes.pop(sha256, None)
 
     def close(self) -> None:
         """Unlock the folder; the copies stay for the next run."""

@@ -1,6 +1,7 @@
 """Make room for a copy on a disk that other programs fill too: evict copies, then wait."""
 
 import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,19 @@ def fill(
                 wait_s=pause,
             )
             wait(pause)
+
+
+def allocate(descriptor: int, size: int) -> None:
+    """Give a new file its blocks before the first write, where its file system can.
+
+    Raises:
+        OSError: there is no room.
+    """
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
 
 
 def _free(folder: Path) -> int:

@@ -2,22 +2,33 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from threading import Event
 
 from audioloom_manifest.envelope import Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.late_files import Patience
 from audioloom_manifest.records.compression import decompressed
-from audioloom_storage import Location, NotFound, is_own, list_folder, locate, open_read, stat
+from audioloom_storage import (
+    Location,
+    NotFound,
+    is_own,
+    list_folder,
+    locate,
+    open_read,
+    pieces,
+    stat,
+)
 
 from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.input.disk_space import allocate
 from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 
-_BLOCK = 256 << 10
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -41,7 +52,7 @@ def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
         _check_size(file, stat(file.location).size)
 
 
-def verified_copy(file: FileRef, target: Path) -> None:
+def verified_copy(file: FileRef, target: Path, *, given_up: Event) -> None:
     """Copy *file* to *target*, unpacked; *target* appears only if its checksum is right.
 
     An existing copy is verified, and replaced if it is damaged or another user could write it.
@@ -50,6 +61,7 @@ def verified_copy(file: FileRef, target: Path) -> None:
         ShardMismatch: the file's size or checksum differs from the manifest.
         StorageError: storage failed for longer than the retries.
         OSError: the local disk failed; nothing of the copy stays.
+        CancelledError: *given_up* was set meanwhile.
     """
     if target.is_file() and is_own(locate(target)):
         with target.open("rb") as source:
@@ -58,44 +70,50 @@ def verified_copy(file: FileRef, target: Path) -> None:
     target.unlink(missing_ok=True)
     part = target.with_name(target.name + ".part")
     try:
-        with_retries(lambda: _copy(file, part))
+        with_retries(lambda: _copy(file, part, given_up), given_up=given_up)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def verify_in_place(file: FileRef) -> None:
+def verify_in_place(file: FileRef, *, given_up: Event) -> None:
     """Compare *file*, read in place, with the manifest; raises as `verified_copy`."""
-
-    def read() -> None:
-        with _opened(file) as source:
-            digest = hashlib.file_digest(source, "sha256")  # type: ignore[arg-type] # it is buffered
-            _check_sha256(file, digest.hexdigest())
-
-    with_retries(read)
+    with_retries(lambda: deque(_verified(file, given_up), maxlen=0), given_up=given_up)
 
 
-def _copy(file: FileRef, part: Path) -> None:
+def _copy(file: FileRef, part: Path, given_up: Event) -> None:
     part.unlink(missing_ok=True)  # never overwrite an existing file: it may be a link
-    with _opened(file) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
-        stored = hashlib.sha256()
-        pieces: Iterable[Any] = _blocks(source, stored)
-        if file.uncompressed is not None:
-            pieces = _unpacked(file, file.uncompressed, pieces)
-        for piece in pieces:
-            sink.write(piece)
-        _check_sha256(file, stored.hexdigest())
+    with (
+        closing(_verified(file, given_up)) as stored,
+        os.fdopen(os.open(part, _NEW, 0o600), "wb", buffering=0) as sink,
+    ):
+        allocate(sink.fileno(), file.content.bytes)
+        packed = file.uncompressed
+        for piece in stored if packed is None else _unpacked(file, packed, stored):
+            rest = piece
+            while rest:  # a full disk may take a part, and refuse only the next write
+                rest = rest[sink.write(rest) :]
 
 
-def _blocks(source: BinaryIO, digest: Any) -> Iterator[memoryview]:
-    # One buffer for all blocks: for a new buffer the kernel may have to find pages each time.
-    buffer = memoryview(bytearray(_BLOCK))
-    while count := source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
-        digest.update(buffer[:count])
-        yield buffer[:count]
+def _verified(file: FileRef, given_up: Event) -> Generator[bytes | memoryview, None, None]:
+    """Yield the bytes of a file as they lie in storage; ShardMismatch at the end if they differ."""
+    digest = hashlib.sha256()
+    with open_read(file.location) as source:
+        _check_size(file, source.seek(0, os.SEEK_END))  # known from the open: no second request
+        source.seek(0)
+        for piece in pieces(source):
+            if given_up.is_set():
+                raise CancelledError
+            digest.update(piece)
+            yield piece
+    if digest.hexdigest() != file.sha256:
+        expected = f"{file.bytes} bytes with SHA-256 {file.sha256}"
+        raise _mismatch(file, expected, digest.hexdigest())
 
 
-def _unpacked(file: FileRef, wanted: Uncompressed, blocks: Iterable[Any]) -> Iterator[bytes]:
+def _unpacked(
+    file: FileRef, wanted: Uncompressed, blocks: Iterable[bytes | memoryview]
+) -> Iterator[bytes]:
     plain = hashlib.sha256()
     try:
         for piece in decompressed(blocks, file.compression, wanted.bytes):
@@ -109,23 +127,10 @@ def _unpacked(file: FileRef, wanted: Uncompressed, blocks: Iterable[Any]) -> Ite
         raise _mismatch(file, expected, plain.hexdigest())
 
 
-@contextmanager
-def _opened(file: FileRef) -> Iterator[BinaryIO]:
-    with open_read(file.location) as source:
-        _check_size(file, source.seek(0, os.SEEK_END))  # known from the open: no second request
-        source.seek(0)
-        yield source
-
-
 def _check_size(file: FileRef, size: int) -> None:
     """Refuse another size of a file than that in the manifest, with ShardMismatch."""
     if size != file.bytes:
         raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
-
-
-def _check_sha256(file: FileRef, sha256: str) -> None:
-    if sha256 != file.sha256:
-        raise _mismatch(file, f"{file.bytes} bytes with SHA-256 {file.sha256}", sha256)
 
 
 def _mismatch(file: FileRef, expected: str, found: str) -> ShardMismatch:

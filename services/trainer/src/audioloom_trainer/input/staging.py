@@ -1,19 +1,24 @@
 """Bring shards to local disk ahead of need: in reading order, verified, within a budget of bytes.
 
-One thread follows the run's reading order, which is known from the start, and stays as far ahead
-as the budget allows. To make room it evicts the shard whose next use lies furthest ahead. Shards
-on a mounted file system are verified and read in place, unless they are compressed or the settings
-name a cache.
+The run's reading order is known from the start. A few threads bring its shards, as far ahead as the
+budget allows. Shards on a mounted file system are verified and read in place, unless they are
+compressed or the settings name a cache.
+
+Room is given in reading order. A thread takes the first needed shard that is missing, and the room
+for it, in one step. If there is no room, it evicts the copy whose next use lies furthest ahead, but
+no copy that is needed earlier than its own shard. On a full disk, only the first shard that is not
+here waits for room; the others give up theirs, and come later. So a shard never waits for one that
+is needed later, except for one on its way, which ends by itself. The reader gets its next shard
+unless the shards that it holds leave no room.
 """
 
 import os
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import CancelledError, Future
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -21,21 +26,16 @@ from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.cache import Cache
 from audioloom_trainer.input.disk_space import fill
 from audioloom_trainer.input.integrity import verified_copy, verify_in_place
+from audioloom_trainer.input.needs import Needs, NotNeeded
 from audioloom_trainer.input.record_reader import LocalShard, open_local
+from audioloom_trainer.runtime.resources import available_cores
 from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
 
-Key = tuple[str, int]
-
-# Number of future needs searched for the next use of a copy before its eviction.
-_LOOK_AHEAD = 100_000
-# Being further ahead would shorten no wait, but cost processor time.
-_MOST_PROMISED = 4096
+# With two threads one reads while the other hashes and writes, also on a single core.
+_LEAST_THREADS, _MOST_THREADS = 2, 4
 # The previous reader runs in its own thread and may be about to release its last shards.
 STALL_SECONDS = 10.0
-
-
-class _Ended(Exception):
-    """Staging has ended."""
+_CLOSE_SECONDS = 5.0
 
 
 class Staging:
@@ -58,30 +58,25 @@ class Staging:
         early: Sequence[FileRef] = (),
     ) -> None:
         self.shard_set = shard_set
-        self._needs: Iterator[Shard] = iter(needs)
-        self._ahead: deque[Shard] = deque()
+        self._needs = Needs(needs)
         self._cache = cache
         self._change = threading.Condition()
-        self._paths: dict[Key, tuple[Path, Path]] = {}
-        self._sizes: dict[Key, int] = {}  # bytes in the cache; files in place do not count
-        self._promised: Counter[Key] = Counter()  # fetched for a need that has not come yet
-        self._held: dict[Key, LocalShard] = {}
-        self._holders: Counter[Key] = Counter()
+        self._here: dict[str, tuple[Path, Path]] = {}  # verified, by the shard's SHA-256
+        self._coming: set[str] = set()
+        self._held: dict[str, LocalShard] = {}
+        self._holders: Counter[str] = Counter()
         self._stalled_for: Shard | None = None
         self.waited = 0.0
         """Seconds in which shards were asked for that were not there yet."""
         self._failure: BaseException | None = None
+        self._full = False  # the disk; then no shard sets out until the first missing one has come
         self._ended = threading.Event()
-        self._idle = False
-        self._turns = 0
-        self._turn_of_fetch = 0
         self.early: Future[None] = Future()
         """The verification of the files that are needed late."""
-        verify_early = partial(self._verify_early, early)
-        self._threads = [
-            threading.Thread(target=target, name=name, daemon=True)
-            for name, target in (("staging", self._run), ("early check", verify_early))
-        ]
+        check = partial(self._verify_early, early)
+        self._threads = [threading.Thread(target=check, name="early check", daemon=True)]
+        for _ in range(min(max(_LEAST_THREADS, available_cores()), _MOST_THREADS)):
+            self._threads.append(threading.Thread(target=self._run, name="staging", daemon=True))
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -95,8 +90,9 @@ class Staging:
             for shard in self._held.values():
                 shard.close()
             self._held.clear()
+        end = time.monotonic() + _CLOSE_SECONDS
         for thread in self._threads:
-            thread.join(timeout=5.0)
+            thread.join(timeout=max(0.0, end - time.monotonic()))
 
     def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
         """Wait for the next shards of `needs` and keep them until their release.
@@ -105,6 +101,7 @@ class Staging:
             CacheTooSmall: the budget has no room for all held shards.
             ShardMismatch, UnknownLabel, StorageError: one of the shards or of the files in `early`
                 cannot be used.
+            CancelledError: staging has ended.
         """
         return {shard.number: self._hold(shard) for shard in shards}
 
@@ -112,11 +109,10 @@ class Staging:
         """Release held shards, so that they may be evicted."""
         with self._change:
             for shard in shards:
-                key = (shard.split, shard.number)
-                self._holders[key] -= 1
-                if not self._holders[key]:
-                    del self._holders[key]
-                    held = self._held.pop(key, None)
+                self._holders[shard.sha256] -= 1
+                if not self._holders[shard.sha256]:
+                    del self._holders[shard.sha256]
+                    held = self._held.pop(shard.sha256, None)
                     if held is not None:  # None if staging was closed before the reader
                         held.close()
             self._stalled_for = None  # there may be room now
@@ -125,45 +121,34 @@ class Staging:
     def replan(self, needs: Iterable[Shard]) -> None:
         """Replace the remaining needs, because the training has ended early, with none held."""
         with self._change:
-            self._needs = iter(needs)
-            self._ahead.clear()
-            self._promised.clear()
-            self._idle = False
-            self._turns += 1
+            self._needs = Needs(needs)
+            self._stalled_for = None
             self._change.notify_all()
 
-    @property
-    def in_use(self) -> int:
-        """The number of shards that are held or were fetched for a later hold."""
-        return len(self._holders) + self._promised.total()
-
     def _hold(self, shard: Shard) -> LocalShard:
-        key = (shard.split, shard.number)
+        key = shard.sha256
         give_up: float | None = None
         with self._change:
             if self.early.done():
                 self.early.result()
             asked = time.monotonic()
-            while not self._promised[key]:
-                if self._failure is not None:
+            while key not in self._here:
+                if self._failure is not None and key not in self._coming:
                     raise self._failure
-                if self._stalled_for is None:
+                if self._stalled_for is None or self._coming:  # room may come with the others
                     give_up = None
                 elif give_up is None:
                     give_up = time.monotonic() + STALL_SECONDS
                 elif time.monotonic() >= give_up:
                     raise self._too_small(self._stalled_for)
-                if self._idle:
-                    raise RuntimeError(f"{key} was asked for, and no need named it")
-                self._change.wait(1.0)
+                self._needs.place(shard)
+                self._wait(1.0)
             self.waited += time.monotonic() - asked
-            self._promised[key] -= 1
-            if not self._promised[key]:
-                del self._promised[key]
-            self._change.notify_all()
+            self._needs.meet(shard)
             self._holders[key] += 1
+            self._change.notify_all()
             if key not in self._held:
-                data, index = self._paths[key]
+                data, index = self._here[key]
                 parsed = self.shard_set.parse_index(shard, index.read_bytes())
                 self._held[key] = open_local(data, parsed, numbers=self.shard_set.classes is None)
             return self._held[key]
@@ -171,9 +156,7 @@ class Staging:
     def _verify_early(self, files: Sequence[FileRef]) -> None:
         try:
             for file in files:
-                if self._ended.is_set():
-                    break
-                verify_in_place(file)
+                verify_in_place(file, given_up=self._ended)
         except Exception as error:  # noqa: BLE001  (`hold` raises it)
             self.early.set_exception(error)
         else:
@@ -183,102 +166,110 @@ class Staging:
         try:
             while True:
                 self._fetch(self._next())
-        except _Ended:
-            return
         except BaseException as error:  # noqa: BLE001  (the waiting thread raises it)
             with self._change:
-                self._failure = error
+                self._failure = self._failure or error
                 self._change.notify_all()
 
     def _next(self) -> Shard:
+        """Take the first need that is missing, as soon as there is room for it."""
         with self._change:
-            while not self._ended.is_set():
-                self._turn_of_fetch = self._turns
-                if self._promised.total() >= _MOST_PROMISED:
-                    self._wait()
-                    continue
-                shard = self._ahead.popleft() if self._ahead else next(self._needs, None)
-                if shard is not None:
-                    return shard
-                self._idle = True
-                self._change.notify_all()
-                self._wait()
-            raise _Ended
-
-    def _fetch(self, shard: Shard) -> None:
-        key = (shard.split, shard.number)
-        paths = self._paths.get(key) or self._bring(shard)
-        with self._change:
-            self._paths[key] = paths
-            if self._turn_of_fetch == self._turns:
-                self._promised[key] += 1
-            self._change.notify_all()
-
-    def _bring(self, shard: Shard) -> tuple[Path, Path]:
-        if self._cache is None:  # every shard can be read in place
-            for file in (shard.data, shard.index):
-                verify_in_place(file)
-            return _path(shard.data), _path(shard.index)
-        paths = self._cache.paths(shard)
-        self._cache.claim(*paths)
-        self._make_room(shard, self._cache)
-        for file, path in zip((shard.data, shard.index), paths, strict=True):
-            copy, needed = partial(verified_copy, file, path), file.content.bytes
-            fill(copy, path, needed, evict=self._evict, wait=self._wait)
-        return paths
-
-    def _make_room(self, shard: Shard, cache: Cache) -> None:
-        """Evict copies and wait for releases until *shard* fits."""
-        with self._change:
-            while cache.left + sum(self._sizes.values()) + shard.bytes > cache.limit:
-                if not self._evict():
+            while True:
+                shard = None
+                if self._failure is None and not (self._full and self._coming):
+                    shard = self._needs.first_missing(self._here, self._coming)
+                if shard is not None and shard is not self._stalled_for:
+                    if self._reserve(shard):
+                        self._coming.add(shard.sha256)
+                        return shard
                     self._stalled_for = shard
                     self._change.notify_all()
-                    self._wait()
-                    self._stalled_for = None
-            self._sizes[(shard.split, shard.number)] = shard.bytes
+                self._wait()
 
-    def _evict(self) -> bool:
-        """Remove the copy with the furthest next use; False if every copy is needed."""
+    def _reserve(self, shard: Shard) -> bool:
+        """Count the bytes of a missing shard, after evictions; False if they give too little."""
+        cache = self._cache
+        if cache is not None:
+            while cache.used - cache.sizes.get(shard.sha256, 0) + shard.bytes > cache.limit:
+                if not self._evict_for(shard, cache):
+                    return False
+            cache.sizes[shard.sha256] = shard.bytes
+        return True
+
+    def _fetch(self, shard: Shard) -> None:
+        try:
+            if self._cache is None:
+                for file in (shard.data, shard.index):
+                    verify_in_place(file, given_up=self._ended)
+                self._here[shard.sha256] = _path(shard.data), _path(shard.index)
+            else:
+                self._copy(shard, self._cache)
+        except BaseException as error:
+            self._failure = self._failure or error  # before anybody finds the shard missing
+            raise
+        finally:
+            with self._change:
+                self._coming.discard(shard.sha256)
+                self._needs.start_over()  # it may have given way, or made others missing
+                self._stalled_for = None
+                self._change.notify_all()
+
+    def _copy(self, shard: Shard, cache: Cache) -> None:
+        """Copy a shard to the cache; on a full disk, it may have to give way to an earlier one."""
+        paths = cache.paths(shard.sha256)
+        evict = partial(self._evict_from_full_disk, shard, cache)
+        wait = partial(self._wait_for_disk, shard)
+        try:
+            for file, path in zip((shard.data, shard.index), paths, strict=True):
+                copy = partial(verified_copy, file, path, given_up=self._ended)
+                fill(copy, path, file.content.bytes, evict=evict, wait=wait)
+        except NotNeeded:
+            with self._change:
+                cache.remove(shard.sha256)
+            return
         with self._change:
-            if self._cache is not None and self._cache.give_way():
-                return True
-            victim = self._furthest()
+            self._full = self._full and not self._needs.leads(shard, self._here)
+            self._here[shard.sha256] = paths
+
+    def _evict_for(self, shard: Shard, cache: Cache) -> bool:
+        """Remove the copy with the furthest next use; False if all are needed before that shard."""
+        with self._change:
+            free = cache.sizes.keys() - self._coming - self._holders.keys()
+            victim = self._needs.last_needed(free, self._needs.place(shard))
             if victim is None:
                 return False
-            for path in self._paths.pop(victim):
-                path.unlink(missing_ok=True)
-            del self._sizes[victim]
+            self._here.pop(victim, None)
+            cache.remove(victim)
             return True
 
+    def _evict_from_full_disk(self, shard: Shard, cache: Cache) -> bool:
+        with self._change:
+            self._full = True  # nobody else may take the room
+            return self._evict_for(shard, cache)
+
+    def _wait_for_disk(self, shard: Shard, seconds: float) -> None:
+        """Wait if this is the first shard that is not here; others give way with NotNeeded."""
+        with self._change:
+            self._full = True
+            if self._needs.leads(shard, self._here):
+                self._wait(seconds)
+            if not self._needs.leads(shard, self._here):
+                raise NotNeeded
+
     def _wait(self, seconds: float | None = None) -> None:
-        """Wait for a change, at most *seconds*; raise _Ended if staging has ended."""
+        """Wait for a change, at most *seconds*; raise CancelledError if staging has ended."""
         with self._change:
             if not self._ended.is_set():
                 self._change.wait(seconds)
             if self._ended.is_set():
-                raise _Ended
-
-    def _furthest(self) -> Key | None:
-        """Return the copy, neither held nor promised, whose next use lies furthest ahead."""
-        free = {
-            key
-            for key in self._sizes
-            if key in self._paths and not self._promised[key] and key not in self._holders
-        }
-        self._ahead.extend(islice(self._needs, _LOOK_AHEAD - len(self._ahead)))
-        for shard in self._ahead:
-            if len(free) <= 1:
-                break
-            free.discard((shard.split, shard.number))
-        return min(free, default=None)
+                raise CancelledError
 
     def _too_small(self, shard: Shard) -> CacheTooSmall:
-        limit = self._cache.limit if self._cache else 0
+        limit, used = (self._cache.limit, self._cache.used) if self._cache else (0, 0)
         return CacheTooSmall(
             where="--cache-bytes",
             expected=f"room for the shards that are read together and {shard.bytes} bytes more",
-            found=f"{limit} bytes, of which {sum(self._sizes.values())} are in use",
+            found=f"{limit} bytes, of which {used} are in use",
             hint="Raise --cache-bytes, lower --shuffle-window, or train with more replicas.",
         )
 

@@ -1,7 +1,9 @@
 """The shards of a manifest, numbered in each split, each with its index."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from audioloom_manifest.envelope import FileEntry, Uncompressed
@@ -48,6 +50,12 @@ class Shard:
     def bytes(self) -> int:
         """Bytes of both files on local disk, unpacked."""
         return self.data.content.bytes + self.index.content.bytes
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the checksums of both files, unpacked: shards may share an index."""
+        both = f"{self.data.content.sha256} {self.index.content.sha256}"
+        return hashlib.sha256(both.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
