@@ -63,10 +63,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(unmount, check=True)
 
 
-def meet_full_device(monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard) -> None:
-    """Let the next copy of a shard meet a device that is full, as the kernel says it."""
+def meet_full_device(
+    monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard, *, times: int = 1
+) -> None:
+    """Let the next copies of a shard meet a device that is full, as the kernel says it."""
     path, _ = cache.paths(shard.sha256)
-    full = [path.with_name(path.name + ".part")]
+    full = [path.with_name(path.name + ".part")] * times
     really = os.open
 
     def opened(path: Any, flags: int, *more: Any, **named: Any) -> int:
@@ -118,8 +120,8 @@ class Disk:
 def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
     shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To be started again; nothing of the copy stays."""
-    meet_full_device(monkeypatch, cache, train[1])
+    """To be started again; nothing of the copy stays, nor what is needed after it."""
+    meet_full_device(monkeypatch, cache, train[1], times=1000)
     with Staging(shard_set, train, cache=cache) as staging:
         staging.hold(train[:1])
         with pytest.raises(DiskFull, match="--cache") as caught:
@@ -211,10 +213,10 @@ def test_an_earlier_shard_gets_the_room_of_a_later_one(
     first, second = (cache.paths(shard.sha256) for shard in train[:2])
     copied = []
 
-    def second_first(file: FileRef, target: Path, given_up: threading.Event) -> None:
+    def second_first(file: FileRef, target: Path, *, given_up: threading.Event) -> None:
         if target in first:
             assert here.wait(60.0)
-        copy(file, target, given_up)
+        copy(file, target, given_up=given_up)
         copied.append(target)
         if target == second[1]:
             here.set()
@@ -249,7 +251,7 @@ def test_room_is_taken_before_anything_is_read(
     monkeypatch.setattr(os, "posix_fallocate", full)
     monkeypatch.setattr(integrity, "open_read", asked)
     with pytest.raises(OSError, match="full") as caught:
-        verified_copy(train[0].data, cache.paths(train[0].sha256)[0], threading.Event())
+        verified_copy(train[0].data, cache.paths(train[0].sha256)[0], given_up=threading.Event())
     assert number == caught.value.errno
     assert set() == names(cache)
 
@@ -261,7 +263,7 @@ def test_half_a_write_is_no_copy(train: tuple[Shard, ...], cache: Cache) -> None
     resource.setrlimit(resource.RLIMIT_FSIZE, (train[0].data.bytes // 2, before[1]))
     try:
         with pytest.raises(OSError, match="too large"):
-            verified_copy(train[0].data, target, threading.Event())
+            verified_copy(train[0].data, target, given_up=threading.Event())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert set() == names(cache)

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -80,13 +80,13 @@ class World:
         copy, really_open = staging_module.verified_copy, integrity.open_read
         really_allocate = os.posix_fallocate
 
-        def copied(file: FileRef, target: Path, *more: Any) -> None:
+        def copied(file: FileRef, target: Path, **options: Any) -> None:
             with self.lock:
                 assert target not in self.copied
                 self.copied.add(target)
                 assert self.used(cache) <= cache.limit
             try:
-                copy(file, target, *more)
+                copy(file, target, **options)
             finally:
                 with self.lock:
                     self.copied.remove(target)
@@ -135,9 +135,17 @@ class World:
 
 
 def ends(work: Callable[[], None]) -> None:
-    """Do it in another thread, to fail rather than to wait for what never comes."""
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(work).result(DEADLOCK_SECONDS)
+    """Do it in a thread of its own, to fail rather than to wait for something that never comes."""
+    done: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - the test raises it
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    done.result(DEADLOCK_SECONDS)
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -20,6 +20,7 @@ from audioloom_storage.errors import (
     IsAFolder,
     NotAFolder,
     NotFound,
+    StorageError,
     Unavailable,
     taken,
 )
@@ -221,12 +222,15 @@ class _Prompt(Retry):
     """Repeats a few times at once, and waits for nothing."""
 
     def run(self, attempt: Callable[[], T]) -> T:
-        for _ in range(_TRIES - 1):
+        unanswered = False
+        for left in reversed(range(_TRIES)):
             try:
                 return attempt()
-            except (Outage, Busy):
-                continue
-        return attempt()
+            except StorageError as error:
+                error.unanswered = unanswered = unanswered or isinstance(error, Outage)
+                if not left or not isinstance(error, (Outage, Busy)):
+                    raise
+        raise AssertionError  # for mypy: the last try returns or raises
 
 
 def _nothing(location: Location) -> NotFound:

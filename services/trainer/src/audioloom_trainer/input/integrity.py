@@ -53,7 +53,7 @@ def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
         _check_size(file, stat(file.location).size)
 
 
-def verified_copy(file: FileRef, target: Path, given_up: Event) -> None:
+def verified_copy(file: FileRef, target: Path, *, given_up: Event) -> None:
     """Copy *file* to *target*, unpacked; *target* appears only if its checksum is right.
 
     An existing copy is verified, and replaced if it is damaged or another user could write it.
@@ -77,7 +77,7 @@ def verified_copy(file: FileRef, target: Path, given_up: Event) -> None:
         part.unlink(missing_ok=True)
 
 
-def verify_in_place(file: FileRef, given_up: Event) -> None:
+def verify_in_place(file: FileRef, *, given_up: Event) -> None:
     """Compare *file*, read in place, with the manifest; raises as `verified_copy`."""
     with_retries(lambda: deque(_verified(file, given_up), maxlen=0), given_up=given_up)
 

@@ -6,9 +6,10 @@ compressed or the settings name a cache.
 
 Room is given in reading order. A thread takes the first needed shard that is missing, and the room
 for it, in one step. If there is no room, it evicts the copy whose next use lies furthest ahead, but
-no copy that is needed earlier than its own shard. So a shard never waits for one that is needed
-later, except for one on its way, which ends by itself. The reader gets its next shard unless the
-shards that it holds leave no room.
+no copy that is needed earlier than its own shard. On a full disk, only the first shard that is not
+here waits for room; the others give up theirs, and come later. So a shard never waits for one that
+is needed later, except for one on its way, which ends by itself. The reader gets its next shard
+unless the shards that it holds leave no room.
 """
 
 import os
@@ -68,7 +69,7 @@ class Staging:
         self.waited = 0.0
         """Seconds in which shards were asked for that were not there yet."""
         self._failure: BaseException | None = None
-        self._full = False  # the disk: until the first shard that is not here is, it comes alone
+        self._full = False  # the disk; then no shard sets out until the first missing one has come
         self._ended = threading.Event()
         self.early: Future[None] = Future()
         """The verification of the files that are needed late."""
@@ -155,7 +156,7 @@ class Staging:
     def _verify_early(self, files: Sequence[FileRef]) -> None:
         try:
             for file in files:
-                verify_in_place(file, self._ended)
+                verify_in_place(file, given_up=self._ended)
         except Exception as error:  # noqa: BLE001  (`hold` raises it)
             self.early.set_exception(error)
         else:
@@ -199,7 +200,7 @@ class Staging:
         try:
             if self._cache is None:
                 for file in (shard.data, shard.index):
-                    verify_in_place(file, self._ended)
+                    verify_in_place(file, given_up=self._ended)
                 self._here[shard.sha256] = _path(shard.data), _path(shard.index)
             else:
                 self._copy(shard, self._cache)
@@ -209,19 +210,22 @@ class Staging:
         finally:
             with self._change:
                 self._coming.discard(shard.sha256)
+                self._needs.start_over()  # it may have given way, or made others missing
                 self._stalled_for = None
                 self._change.notify_all()
 
     def _copy(self, shard: Shard, cache: Cache) -> None:
         """Copy a shard to the cache; on a full disk, it may have to give way to an earlier one."""
         paths = cache.paths(shard.sha256)
-        evict, wait = partial(self._evict_for, shard, cache), partial(self._wait_for_disk, shard)
+        evict = partial(self._evict_from_full_disk, shard, cache)
+        wait = partial(self._wait_for_disk, shard)
         try:
             for file, path in zip((shard.data, shard.index), paths, strict=True):
-                copy = partial(verified_copy, file, path, self._ended)
+                copy = partial(verified_copy, file, path, given_up=self._ended)
                 fill(copy, path, file.content.bytes, evict=evict, wait=wait)
         except NotNeeded:
-            self._remove(shard.sha256, cache)
+            with self._change:
+                cache.remove(shard.sha256)
             return
         with self._change:
             self._full = self._full and not self._needs.leads(shard, self._here)
@@ -234,14 +238,14 @@ class Staging:
             victim = self._needs.last_needed(free, self._needs.place(shard))
             if victim is None:
                 return False
-            self._remove(victim, cache)
+            self._here.pop(victim, None)
+            cache.remove(victim)
             return True
 
-    def _remove(self, key: str, cache: Cache) -> None:
+    def _evict_from_full_disk(self, shard: Shard, cache: Cache) -> bool:
         with self._change:
-            self._here.pop(key, None)
-            cache.remove(key)
-            self._needs.start_over()
+            self._full = True  # nobody else may take the room
+            return self._evict_for(shard, cache)
 
     def _wait_for_disk(self, shard: Shard, seconds: float) -> None:
         """Wait if this is the first shard that is not here; others give way with NotNeeded."""
