@@ -13,6 +13,7 @@ import pytest
 from audioloom_featurizer.capacity import DRIVER_UNIT_BYTES
 from audioloom_featurizer.commands import run as run_command
 from audioloom_featurizer.extraction.partition import Unit, receipt_name
+from audioloom_manifest import reader
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.receipts import Receipt
 from featurizer_work import features_of, in_process, run, scan
@@ -60,6 +61,7 @@ def peak(tmp_path: Path, units: int) -> int:
 def test_memory_is_as_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a unit more: not more, and not far less."""
     monkeypatch.setattr(run_command, "check_sample", lambda *_: None)
+    monkeypatch.setattr(reader, "MOST_MANIFEST_BYTES", 1 << 20)  # memory of this size, to read one
     peak(tmp_path, 20)  # what is imported on the way
     of_unit = (peak(tmp_path, 2200) - peak(tmp_path, 200)) / 2000
     assert DRIVER_UNIT_BYTES / 4 < of_unit <= DRIVER_UNIT_BYTES

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_manifest import reader
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.file_list import MOST_LIST_BYTES, files_list
 from audioloom_manifest.receipts import MOST_RECEIPT_BYTES, Receipt
@@ -122,6 +123,7 @@ def test_memory_is_as_foreseen(
 ) -> None:
     """For a features file more, and for a shard more: not more, and not far less."""
     monkeypatch.setattr(run_command, "executor", pretending)
+    monkeypatch.setattr(reader, "MOST_MANIFEST_BYTES", 1 << 20)  # memory of this size, to read one
     peak(sharder, tmp_path, 20, 24)  # what is imported on the way
     base = peak(sharder, tmp_path, 100, 240)
     of_file = (peak(sharder, tmp_path, 900, 240) - base) / 800

@@ -175,9 +175,7 @@ class RecipeSettings(FeatureSettings):
         "mix", description="Average the channels, split them, or take one."
     )
     digest: Literal["whole", "head"] = Field(
-        "whole",
-        description="Bytes of a recording that its digest covers: all, or the first MiB, so that"
-        " --windows first reads no more.",
+        "whole", description="Digest the whole recording, or its first MiB and its size."
     )
     raw_format: Literal["alaw", "mulaw", "gsm"] | None = Field(
         None, description="Coding of files without a header. Default: refuse them."

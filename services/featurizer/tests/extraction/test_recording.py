@@ -105,7 +105,7 @@ def test_a_digest_of_the_head_reads_no_more(
 ) -> None:
     """It covers the first bytes and the size; a recording that is longer is not read to its end."""
     monkeypatch.setattr(extract_module, "HEAD_BYTES", head)
-    path = write_wav(tmp_path / "x.wav", 30.0)
+    path = write_wav(tmp_path / "x.wav", 60.0)
     data, settings, read = path.read_bytes(), replace(SETTINGS, windows="first"), 0
 
     class Counting(extract_module.MonitoredFile):
@@ -206,8 +206,8 @@ def test_a_recording_that_changes_while_it_is_read(
     row = row_of(path)
 
     class ChangesMeanwhile(DigestingReader):
-        def __init__(self, file: Any) -> None:
-            super().__init__(file)
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
             os.utime(path, ns=(0, 5))
 
     monkeypatch.setattr(extract_module, "DigestingReader", ChangesMeanwhile)

@@ -90,8 +90,7 @@ class Assignment(Settings):
         None,
         ge=1,
         le=5040,
-        description="Lanes of a split; training replicas must divide it. Default: 24, 120 or 960,"
-        " by the size of the features.",
+        description="Lanes of a split; replicas divide it. Default: 24, 120 or 960, by size.",
     )
     shards: int | None = Field(
         None, ge=1, le=1_000_000, description="Shards of the largest split, a multiple of --lanes."

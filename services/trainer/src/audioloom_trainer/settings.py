@@ -89,7 +89,7 @@ class RunSettings(_ModelSettings):
         None,
         ge=1,
         le=1_000_000,
-        description="Shards of a lane that are shuffled together. Default: 8, or 1 for many lanes.",
+        description="Shards of a lane shuffled together. Default: 8, fewer with many lanes.",
     )
     deterministic: bool = Field(
         default=True, description="Compute the same bits every time; slower on GPUs."

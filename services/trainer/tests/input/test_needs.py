@@ -47,7 +47,7 @@ def keys(numbers: set[int]) -> set[str]:
 @given(st.lists(st.integers(0, 5), max_size=30), st.data())
 def test_they_are_as_a_list_would_be(order: list[int], data: st.DataObject) -> None:
     """Whatever comes, is evicted and is held, in turn or not."""
-    model, needs = Model(order, set()), Needs(SHARDS[number] for number in order)
+    model, needs = Model([*order], set()), Needs(SHARDS[number] for number in order)
     for _ in range(data.draw(st.integers(0, 30))):
         missing = needs.first_missing(keys(model.here))
         assert model.missing() == (None if missing is None else missing.number)
