@@ -90,7 +90,7 @@ class Assignment(Settings):
         None,
         ge=1,
         le=5040,
-        description="Lanes of a split; replicas divide it. Default: by size, 24 to 960.",
+        description="Lanes of a split; replicas divide it. Default: by size.",
     )
     shards: int | None = Field(
         None, ge=1, le=1_000_000, description="Shards of the largest split, a multiple of --lanes."
