@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import BinaryIO, Self, cast
+from typing import BinaryIO, cast
 
 from audioloom_storage.backend.protocol import Backend, Entry, Holder, Writer
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
+
+from audioloom_storage_testing.stand_in import StandIn
 
 VARIABLE = "AUDIOLOOM_STORAGE_COUNTING"
 
@@ -48,7 +49,7 @@ _CALLS = tuple(Call)
 
 
 @dataclass(frozen=True)
-class CountingStore:
+class CountingStore(StandIn):
     """Stands before every storage of a process and counts what is asked of it.
 
     Args:
@@ -62,15 +63,6 @@ class CountingStore:
         """The number of calls so far, by kind."""
         data = self.file.read_bytes() if self.file.exists() else b""
         return Counter({_CALLS[byte]: count for byte, count in Counter(data).items()})
-
-    @contextmanager
-    def installed(self) -> Iterator[Self]:
-        """Stand before the storages of this process until the block ends."""
-        before = put_between(self.between)
-        try:
-            yield self
-        finally:
-            put_between(before)
 
     def environment(self) -> dict[str, str]:
         """The variable by which `install_from_environment` installs this in another process."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO, Literal, Self, TypeVar
+from typing import BinaryIO, Literal
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
@@ -20,16 +19,14 @@ from audioloom_storage.errors import (
     IsAFolder,
     NotAFolder,
     NotFound,
-    StorageError,
     Unavailable,
     taken,
 )
 from audioloom_storage.location import Location
-from audioloom_storage.registry import put_between
 from audioloom_storage.remote.commit import commit
-from audioloom_storage.remote.retry import Busy, Outage, Retry
+from audioloom_storage.remote.retry import Outage, Retry
 
-T = TypeVar("T")
+from audioloom_storage_testing.stand_in import StandIn
 
 Loss = Literal["", "request", "answer"]
 _TRIES = 3
@@ -42,7 +39,7 @@ class _File:
     data: bytearray = field(default_factory=bytearray)
 
 
-class MemoryStore(StagedBackend):
+class MemoryStore(StagedBackend, StandIn):
     """Files and folders of this process alone.
 
     Args:
@@ -63,15 +60,10 @@ class MemoryStore(StagedBackend):
         self._files: dict[Location, _File] = {}
         self._folders: dict[Location, int] = {}
 
-    @contextmanager
-    def installed(self) -> Iterator[Self]:
-        """Stand in for every storage until the block ends."""
-        backend: Backend = self
-        before = put_between(lambda _: backend)
-        try:
-            yield self
-        finally:
-            put_between(before)
+    def between(self, backend: Backend) -> Backend:
+        """This one, whatever the storage."""
+        del backend
+        return self
 
     def peek(self, location: Location) -> bytes | None:
         """The bytes of a file, without a request; None where there is none."""
@@ -221,16 +213,9 @@ class _MemoryWriter:
 class _Prompt(Retry):
     """Repeats a few times at once, and waits for nothing."""
 
-    def run(self, attempt: Callable[[], T]) -> T:
-        unanswered = False
-        for left in reversed(range(_TRIES)):
-            try:
-                return attempt()
-            except StorageError as error:
-                error.unanswered = unanswered = unanswered or isinstance(error, Outage)
-                if not left or not isinstance(error, (Outage, Busy)):
-                    raise
-        raise AssertionError  # for mypy: the last try returns or raises
+    def pauses(self) -> Iterator[float]:
+        """As many as there are tries after the first."""
+        return iter([0.0] * (_TRIES - 1))
 
 
 def _nothing(location: Location) -> NotFound:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from audioloom_storage.backend.protocol import Backend, Entry, Holder, Writer
 from audioloom_storage.backend.staged_sink import StagedBackend
@@ -24,6 +23,7 @@ from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
 
 from audioloom_storage_testing.crashes import take_number
+from audioloom_storage_testing.stand_in import StandIn
 
 VARIABLE = "AUDIOLOOM_STORAGE_UNRELIABLE"
 
@@ -49,7 +49,7 @@ _MOST_FAULTS = 3
 
 
 @dataclass(frozen=True)
-class UnreliableStore:
+class UnreliableStore(StandIn):
     """Stands before every storage of a process and answers some requests wrongly.
 
     Args:
@@ -76,15 +76,6 @@ class UnreliableStore:
         return f"seed {self.seed} among {self.among}\n" + (
             file.read_text() if file.exists() else ""
         )
-
-    @contextmanager
-    def installed(self) -> Iterator[Self]:
-        """Stand before the storages of this process until the block ends."""
-        before = put_between(self.between)
-        try:
-            yield self
-        finally:
-            put_between(before)
 
     def environment(self) -> dict[str, str]:
         """The variable by which `install_from_environment` installs this in another process."""

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from audioloom_storage.backend.protocol import Writer
@@ -40,8 +40,7 @@ class Retry:
 
     def run(self, attempt: Callable[[], T]) -> T:
         """Return the result of `attempt`, which may run twice, repeated until the time is up."""
-        pause, unanswered = _FIRST_PAUSE_SECONDS, False
-        lost_at: float | None = None
+        pauses, unanswered = self.pauses(), False
         while True:
             try:
                 result = attempt()
@@ -50,15 +49,22 @@ class Retry:
                 if not isinstance(error, (Outage, Busy)):
                     self.answered()
                     raise
-                # A success in between, here or in another thread, is no reason to wait longer.
-                lost_at = min(lost_at or self._lost(), self._lost())
-                if not self.proved or time.monotonic() - lost_at >= RETRY_SECONDS:
+                if (pause := next(pauses, None)) is None:
                     raise
             else:
                 self.answered()
                 return result
             time.sleep(pause)
+
+    def pauses(self) -> Iterator[float]:
+        """Yield the seconds to wait after each failure, until the time is up."""
+        pause = _FIRST_PAUSE_SECONDS
+        lost_at = self._lost()
+        while self.proved and time.monotonic() - lost_at < RETRY_SECONDS:
+            yield pause
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            # A success in between, here or in another thread, is no reason to wait longer.
+            lost_at = min(lost_at, self._lost())
 
     def answered(self) -> None:
         """Note that the cluster works."""
