@@ -7,7 +7,7 @@ from.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import inf
+from math import ceil, inf
 
 from audioloom_stage.result import JSON, Result
 
@@ -97,6 +97,11 @@ def calls(
             "delete": removed,
         }
     )
+
+
+def blocks_of(size: int, files: int) -> int:
+    """The blocks of files that have *size* bytes together, each as many as the others."""
+    return files * ceil(size / files / BLOCK_BYTES)
 
 
 def hours_of(counted: Mapping[str, int]) -> float:

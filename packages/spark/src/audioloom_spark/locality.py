@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 _WITH_BLOCKS = ("hdfs", "webhdfs")
 _MOST_HOSTS = 3
 MOST_PLACED = 5000
-"""Units, beyond which they run anywhere: each file asked for takes milliseconds before the first
-unit starts."""
+"""More units than this run anywhere: finding the hosts of each takes milliseconds, one by one."""
 
 
 def block_hosts(

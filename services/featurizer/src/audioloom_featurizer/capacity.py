@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from math import ceil, prod
+from math import ceil
 
-import numpy as np
 from audioloom_audio import ExtractionSettings
 from audioloom_runs.capacity import (
-    BLOCK_BYTES,
     BLOCK_READS_BYTES,
     CLOSURE_BYTES,
     COPIES,
@@ -15,12 +13,13 @@ from audioloom_runs.capacity import (
     ENTRIES_OF_FOLDER,
     LISTED,
     Line,
+    blocks_of,
     call_lines,
     calls,
 )
 
 from audioloom_featurizer.extraction.unit import MOST_FILE_BYTES
-from audioloom_featurizer.extraction.unit_bounds import expected_windows
+from audioloom_featurizer.extraction.unit_bounds import expected_windows, window_bytes
 from audioloom_featurizer.inventory.parquet import ROWS_PER_GROUP
 
 AUDIO_SECONDS = {"native": 3800, "numpy": 2600, "librosa": 550}
@@ -51,7 +50,7 @@ def run_calls(recordings: int, units: int, files: int, size: int) -> Counter[str
         opens=recordings + units,
         stats=2 * recordings,
         files=files + units,
-        blocks=files * ceil(size / files / BLOCK_BYTES) + units,
+        blocks=blocks_of(size, files) + units,
         folders=units,
     )
 
@@ -90,7 +89,7 @@ def lines_of(
     """
     recordings, read = map(sum, zip(*formats.values(), strict=True))
     windows = expected_windows(settings, recordings, read)
-    size = windows * prod(settings.shape) * np.dtype(settings.dtype).itemsize
+    size = windows * window_bytes(settings)
     files = units * ceil(size / units / MOST_FILE_BYTES)
     footers = units * ceil(recordings / ROWS_PER_GROUP) * FOOTER_BYTES
     counted = run_calls(recordings, units, files, size)

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import ceil
+from functools import cached_property
 
 from audioloom_runs.capacity import (
-    BLOCK_BYTES,
     BLOCK_READS_BYTES,
     CLOSURE_BYTES,
     COPIES,
@@ -14,6 +13,7 @@ from audioloom_runs.capacity import (
     ENTRIES_OF_FOLDER,
     READ_BYTES,
     Line,
+    blocks_of,
     call_lines,
     calls,
 )
@@ -24,7 +24,7 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout, make_layout
 from audioloom_sharder.sharding.ranking import RANGE_RECORDS, ranges_for
 from audioloom_sharder.splits.ratios import DEFAULT_RATIOS, parse_ratios
-from audioloom_sharder.steps.merge import shard_units
+from audioloom_sharder.steps.merge import ShardUnit, shard_units
 from audioloom_sharder.windows.metadata_scan import SplitCount, Summary
 
 RECORD_BYTES = 250
@@ -64,15 +64,20 @@ class Planned:
         """The number of ranges of hashes that are ranked."""
         return ranges_for(self.windows)
 
-    @property
-    def units(self) -> int:
-        """The number of units of the last step."""
-        return len(shard_units(self.layout))
+    @cached_property
+    def units(self) -> list[ShardUnit]:
+        """The units of the last step."""
+        return shard_units(self.layout)
 
     @property
     def values(self) -> int:
         """The bytes of the features of all windows."""
         return self.windows * self.rules.window_bytes
+
+    @property
+    def passes(self) -> int:
+        """How often an encoder reads a features file: twice one that is larger than memory."""
+        return 1 if self.values <= self.files * HELD_BYTES else 2
 
     @property
     def size(self) -> int:
@@ -108,12 +113,12 @@ def run_calls(planned: Planned) -> Counter[str]:
     too; each range opens all scan files, each segment the ranks of all ranges, and each unit of
     shards all segments. Steps leave a file and a receipt for each unit.
     """
-    files, ranges, units = planned.files, planned.ranges, planned.units
+    files, ranges, units = planned.files, planned.ranges, len(planned.units)
     shards, lookup = planned.layout.shards, planned.rules.needs_lookup
-    reads = 3 if planned.values <= files * HELD_BYTES else 4
+    reads = 2 + planned.passes
     between = (6 if lookup else 4) * files + 2 * ranges + 3
     written = (2 if planned.rules.indexed else 1) * shards + units
-    more_blocks = sum(count * (_blocks(planned.size, count) - 1) for count in (files, shards))
+    more_blocks = sum(blocks_of(planned.size, count) - count for count in (files, shards))
     return calls(
         opens=files * (units + 2 * ranges + reads + (6 if lookup else 0)) + 2 * ranges,
         stats=(4 if lookup else 2) * files,
@@ -137,35 +142,33 @@ def driver_bytes(planned: Planned) -> int:
     return DRIVER_BASE_BYTES + planned.files * DRIVER_FILE_BYTES + planned.layout.shards * shard
 
 
+def largest_folder(planned: Planned) -> int:
+    """The entries of the largest folder: that of the features files' units, or that of shards."""
+    first = (min(FOLDER_SHARDS, split.shards) for split in planned.layout.splits)
+    return max(planned.files, 2 * sum(first))
+
+
 def lines_of(planned: Planned) -> list[Line]:
     """What the run takes, line by line."""
     layout, files, size = planned.layout, planned.files, planned.size
-    values = planned.values
-    passes = 1 if values <= files * HELD_BYTES else 2
-    largest = max(len(unit.shards) for unit in shard_units(layout)) * size // layout.shards
+    largest = max(len(unit.shards) for unit in planned.units) * size // layout.shards
     ranks = RANGE_RECORDS * 8 + files * READ_BYTES
-    in_folder = min(2 * layout.shards, 2 * FOLDER_SHARDS * len(layout.splits))
     return [
         Line("recordings", planned.recordings),
         Line("windows", planned.windows),
-        Line("bytes of features", values, "B"),
+        Line("bytes of features", planned.values, "B"),
         Line("features files", files),
         Line("shards", layout.shards),
         Line("ranges of hashes", planned.ranges),
-        Line("units of shards", planned.units),
+        Line("units of shards", len(planned.units)),
         Line("core-hours", size * CORE_SECONDS / 3600, "h"),
-        Line("bytes read", passes * values + size, "B"),
+        Line("bytes read", planned.passes * planned.values + size, "B"),
         Line(f"bytes written, {COPIES} copies", 2 * size * COPIES, "B"),
         Line(f"bytes at most at once, {COPIES} copies", 2 * size * COPIES, "B"),
         Line("local disk of a task", largest, "B"),
         *call_lines(run_calls(planned), _ADVICE),
-        Line("largest folder", max(files, in_folder), "", ENTRIES_OF_FOLDER, _ADVICE),
+        Line("largest folder", largest_folder(planned), "", ENTRIES_OF_FOLDER, _ADVICE),
         Line("memory of the driver", driver_bytes(planned), "B", DRIVER_BYTES, _ADVICE),
         Line("closure of a task", planned.closure, "B", CLOSURE_BYTES, "fewer or shorter labels"),
         Line("read of the hottest block", ranks, "B", BLOCK_READS_BYTES, _ADVICE),
     ]
-
-
-def _blocks(size: int, files: int) -> int:
-    """The blocks of one of so many files of *size* bytes together."""
-    return ceil(size / files / BLOCK_BYTES)

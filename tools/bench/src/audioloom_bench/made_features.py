@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from audioloom_manifest.envelope import FileEntry, InputRef, Producer
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import Feature, FeaturesRecipe, FeaturesStats
-from audioloom_manifest.layout import run_folder
 from audioloom_manifest.parquet import features_rows_per_group, features_schema, features_writer
 from audioloom_manifest.publication import Attempt, Plan, commit
 from audioloom_storage import Location, locate, publish
@@ -65,8 +63,7 @@ def commit_features(
         identity=f"sha256:{digest}",
         sha256=digest,
     )
-    name = run_name("features", recipe, [listed.identity])
-    folder = run_folder(locate(root), "features", name)
+    plan = Plan.of("features", recipe, (listed,), locate(root), None)
     stats = FeaturesStats(
         recordings=recordings,
         extracted=recordings,
@@ -78,8 +75,8 @@ def commit_features(
         labels=labels,
     )
     attempt = Attempt(producer=Producer(stage="featurizer", version="0.1.0"), host="bench")
-    commit(Plan("features", name, folder, recipe, (listed,)), attempt, [*entries(folder)], stats)
-    return str(folder)
+    commit(plan, attempt, [*entries(plan.folder)], stats)
+    return str(plan.folder)
 
 
 def _published_parts(parts: Sequence[range], folder: Location) -> Iterator[FileEntry]:

@@ -41,14 +41,18 @@ def expected_windows(settings: ExtractionSettings, recordings: int, size: int) -
     return max(recordings * signals, size // (settings.hop_samples * _SAMPLE_BYTES))
 
 
+def window_bytes(settings: ExtractionSettings) -> int:
+    """The bytes of the feature of one window."""
+    return math.prod(settings.shape) * np.dtype(settings.dtype).itemsize
+
+
 def default_bounds(settings: ExtractionSettings, recordings: int, size: int) -> UnitBounds:
     """The bounds for a set of *recordings* with *size* bytes together.
 
     A unit of recordings with more windows than `expected_windows` writes several files.
     """
     signals = 2 if settings.channels == "split" else 1
-    window = math.prod(settings.shape) * np.dtype(settings.dtype).itemsize * signals
-    most_windows = max(1, FILE_BYTES // window)
+    most_windows = max(1, FILE_BYTES // (window_bytes(settings) * signals))
     aimed = min(SMALL_RECORDINGS, max(FEWEST_RECORDINGS, -(-recordings // AIMED_UNITS)))
     most_bytes = max(SMALL_BYTES, -(-size // MOST_UNITS))
     if settings.windows == "all":

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
-import numpy as np
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import FeaturesManifest, ShardFeature
+from audioloom_manifest.parquet import feature_bytes
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.records.example import NAMES
 from audioloom_storage import Location, locate
@@ -58,8 +57,7 @@ class Inputs:
     @property
     def bytes(self) -> int:
         """The bytes of the values of all windows."""
-        feature = self.feature
-        return self.windows * prod(feature.shape) * np.dtype(feature.dtype).itemsize
+        return self.windows * feature_bytes(self.feature)
 
 
 def open_inputs(places: Sequence[str]) -> Inputs:

@@ -7,9 +7,8 @@ from typing import Any, cast
 
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.envelope import Recipe
-from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunRecipe
-from audioloom_manifest.layout import root_of, run_folder
+from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
 from audioloom_stage.arguments import Value
@@ -117,8 +116,7 @@ def make_plan(
     )
     if folder is None:
         root = shards.root if settings.root is None else locate(settings.root)
-        name = settings.name or run_name("training-run", recipe, [shards.manifest.identity])
-        folder = run_folder(root, "training-run", name)
+        return Plan.of("training-run", recipe, (shards.reference(root),), root, settings.name)
     reference = shards.reference(root_of(folder))
     return Plan("training-run", folder.name, folder, recipe, (reference,))
 

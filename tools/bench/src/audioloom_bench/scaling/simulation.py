@@ -27,7 +27,6 @@ from audioloom_manifest.parquet import INVENTORY, feature_bytes
 from audioloom_runs.capacity import hours_of
 from audioloom_sharder import capacity as sharder
 from audioloom_sharder.commands.plan import expected
-from audioloom_sharder.formats.names import FOLDER_SHARDS
 from audioloom_sharder.recipe import request_run
 from audioloom_sharder.settings import RunSettings
 from audioloom_storage import Location, locate
@@ -140,12 +139,7 @@ def simulate(case: Case, scale: int = 1) -> Figures:
             "featurizer": len(pickle.dumps(partial(extract_unit, _context(settings)))),
             "sharder": planned.closure,
         },
-        folder=max(
-            len(files),
-            len(units) * scale,
-            *(2 * min(FOLDER_SHARDS, split.shards) for split in planned.layout.splits),
-            2 * sum(min(FOLDER_SHARDS, split.shards) for split in planned.layout.splits),
-        ),
+        folder=max(len(units) * scale, sharder.largest_folder(planned)),
     )
 
 
