@@ -6,6 +6,8 @@ from audioloom_stage.settings import Settings
 from audioloom_stage.units import Size
 from pydantic import Field
 
+MASTER = r"^(yarn|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
+
 
 class SparkSettings(Settings):
     """Where tasks run. On any master but `yarn` all but `master` are passed over."""
@@ -17,7 +19,9 @@ class SparkSettings(Settings):
         ),
     }
 
-    master: str = Field(default="local[*]", description="Spark master: local[N], local[*] or yarn.")
+    master: str = Field(
+        default="local[*]", pattern=MASTER, description="Spark master: local[N], local[*] or yarn."
+    )
     executors: int = Field(default=2, ge=1, le=100_000, description="Number of executors.")
     executor_cores: int = Field(
         default=2, ge=1, le=1024, description="Cores of an executor, and its tasks at once."

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from audioloom_manifest.kinds import SHARD_COMPRESSIONS
 from audioloom_runs.settings import GcSettings, ListSettings, RunName
-from audioloom_spark.settings import SparkSettings
+from audioloom_spark.settings import MASTER, SparkSettings
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Size
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -19,7 +19,7 @@ LANES = (960, 120, 24)
 """The numbers of lanes to choose from by default; each divides those before it."""
 LARGEST_SEED = 2**63 - 1
 
-_MASTER = r"^(inline|yarn|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
+_MASTER = f"^inline$|{MASTER}"
 
 
 class Assignment(Settings):

@@ -74,9 +74,13 @@ def test_an_error_of_a_task_is_told_as_itself(
 
 
 def test_fragments_are_gone_in_the_end(
-    source: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+    source: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a cluster they lie below the root while the scan runs."""
+    (tmp_path / "conf").mkdir()
+    for name in ("core-site.xml", "yarn-site.xml"):
+        (tmp_path / "conf" / name).write_text("<configuration/>")
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "conf"))
     seen = []
 
     @contextmanager
@@ -85,7 +89,7 @@ def test_fragments_are_gone_in_the_end(
         seen.extend(list_folder(next(list_folder(locate(root) / "scratch")).location))
 
     monkeypatch.setattr(spark, "spark_runner", runner)
-    scan(source, root, master="spark://somewhere:7077")
+    scan(source, root, master="yarn")
     assert 2 == len(seen)
     assert [] == list((root / "scratch").iterdir())
 

@@ -16,7 +16,9 @@ The first receipt says which file counts.
 import hashlib
 import re
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -47,6 +49,7 @@ from audioloom_sharder.splits.assign import SplitSource
 
 WORK = "work"
 DAMAGED_HINT = "Remove the run's work/ folder and run again."
+_REMOVED_AT_ONCE = 16
 
 
 class Step(NamedTuple):
@@ -230,10 +233,11 @@ def remove_intermediate(run: Location) -> None:
     Foreign files and the targets of links stay.
     """
     root, work = root_of(run), run / WORK
-    with suppress(StorageError):
-        for entry in walk(work, within=root, links=False):
-            if is_intermediate(finished_path(entry.location.relative_to(run))):
-                remove(entry.location, within=root)
+    # One call after the other, those of a large run would take minutes.
+    with suppress(StorageError), ThreadPoolExecutor(_REMOVED_AT_ONCE, "removal") as threads:
+        found = (entry.location for entry in walk(work, within=root, links=False))
+        ours = (each for each in found if is_intermediate(finished_path(each.relative_to(run))))
+        deque(threads.map(partial(remove, within=root), ours), maxlen=0)
         for folder in (*(work / step.name for step in _IN_WORK), work):
             remove_empty_folder(folder / RECEIPTS, within=root)
             remove_empty_folder(folder, within=root)
