@@ -3,10 +3,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
-from audioloom_trainer.runtime.resources import available_cores, limit_arithmetic
+from audioloom_trainer.runtime.resources import available_cores, give_way, limit_arithmetic
 
 MINE = len(os.sched_getaffinity(0))
 LIBRARIES = ("OMP", "OPENBLAS", "MKL")
@@ -80,3 +81,18 @@ def test_numpy_takes_the_threads_of_the_command(command: str) -> None:
         )
         found[threads] = int(done.stdout)
     assert found["2"] == found["1"] + 1
+
+
+def test_a_thread_that_gives_way_leaves_the_others_as_they_are() -> None:
+    """A niceness is a thread's own, and counts from that of its process."""
+    before, taken = os.getpriority(os.PRIO_PROCESS, 0), []
+
+    def work() -> None:
+        give_way()
+        taken.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert [min(19, before + 5)] == taken
+    assert before == os.getpriority(os.PRIO_PROCESS, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -131,6 +132,12 @@ class _Ranges(io.RawIOBase):
             piece = self._retry.run(more)
             self._move(len(piece))
             yield piece
+            # A retry around each piece would take as long as the piece; after a failure, the next
+            # turn asks again.
+            with suppress(Outage):
+                for arrived in self._pieces or ():
+                    self._move(len(arrived))
+                    yield memoryview(arrived)
 
     def close(self) -> None:
         """Close the open range."""

@@ -28,7 +28,7 @@ from audioloom_trainer.input.disk_space import fill
 from audioloom_trainer.input.integrity import verified_copy, verify_in_place
 from audioloom_trainer.input.needs import Needs, NotNeeded
 from audioloom_trainer.input.record_reader import LocalShard, open_local
-from audioloom_trainer.runtime.resources import available_cores
+from audioloom_trainer.runtime.resources import available_cores, give_way
 from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
 
 # With two threads one reads while the other hashes and writes, also on a single core.
@@ -163,6 +163,7 @@ class Staging:
             self.early.set_result(None)
 
     def _run(self) -> None:
+        give_way()
         try:
             while True:
                 self._fetch(self._next())

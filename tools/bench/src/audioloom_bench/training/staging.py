@@ -28,6 +28,8 @@ from audioloom_bench.training.pipelines import BATCH, Epochs
 from audioloom_bench.training.team import Taken, Work, interleaved, team
 
 LANES, SHARDS, WINDOW = 4, 128, 1
+LONGER = 2
+"""Times as many steps as in other parts: a shard has 6 MB then, still less than real ones."""
 """A feed begins when it has a window of each lane: here 4 shards of 128, about 3 % of the epoch."""
 THREADS = 1
 """For the steps: of two cores the other is for staging, and for HDFS, which runs here too."""
@@ -40,6 +42,7 @@ LEAST = 90.0
 def lanes(manifest: str, steps: int, rounds: int) -> list[Lane]:
     """MB a second and a processor's second, and the first epoch, of shards of its own on HDFS."""
     del manifest
+    steps *= LONGER
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audioloom-bench-")))
         cluster = stack.enter_context(running("--nodes=1", "--hdfs-only"))
@@ -117,22 +120,21 @@ def raw(manifest: str) -> Work:
 
 def staged(manifest: str, scratch: Path) -> Work:
     """Every shard of an epoch brought to an empty cache by the trainer's staging."""
+    from audioloom_trainer.input.batches import Replicas, needed_shards  # noqa: PLC0415
+    from audioloom_trainer.input.sampler import Shuffle  # noqa: PLC0415
+    from audioloom_trainer.input.staging import Staging  # noqa: PLC0415
+
+    shard_set = open_shards(read_manifest(manifest, expect="shards"))
+    shuffle = Shuffle(0, 0, WINDOW)
+    needs = [*needed_shards(shard_set.split("train"), shuffle, Replicas(), batch=BATCH)]
 
     def stage() -> None:
-        from audioloom_trainer.input.batches import Replicas, needed_shards  # noqa: PLC0415
-        from audioloom_trainer.input.sampler import Shuffle  # noqa: PLC0415
-        from audioloom_trainer.input.staging import Staging  # noqa: PLC0415
-
-        shard_set = open_shards(read_manifest(manifest, expect="shards"))
-        shuffle = Shuffle(0, 0, WINDOW)
-        needs = [*needed_shards(shard_set.split("train"), shuffle, Replicas(), batch=BATCH)]
-        with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            cache = opened(Path(folder))
-            with Staging(shard_set, needs, cache=cache) as staging:
-                for shard in needs:
-                    staging.hold([shard])
-                    staging.release([shard])
-            cache.close()
+        cache = opened(Path(tempfile.mkdtemp(dir=scratch)))
+        with Staging(shard_set, needs, cache=cache) as staging:
+            for shard in needs:
+                staging.hold([shard])
+                staging.release([shard])
+        cache.close()
 
     return stage
 
