@@ -6,6 +6,7 @@ other wrote is named by nothing, and `gc` finds it.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from audioloom_storage import (
@@ -71,6 +72,16 @@ def read_receipts(folder: Location, units: Iterable[str]) -> Mapping[str, Receip
         return {}
     receipts = [_read(place) for place in places if place.name in wanted]
     return {receipt.unit: receipt for receipt in receipts if _holds(folder, receipt)}
+
+
+def remove_receipt(folder: Location, unit: str) -> None:
+    """Let a rerun do a finished unit again.
+
+    Raises:
+        StorageError: the storage refused, or does not answer.
+    """
+    with suppress(NotFound):
+        remove(folder / RECEIPTS / f"{unit}.json", within=folder)
 
 
 def _holds(folder: Location, receipt: Receipt) -> bool:

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
@@ -16,7 +17,9 @@ _BUFFER_BYTES = 1 << 20
 
 
 @contextmanager
-def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
+def create(
+    location: Location, *, private: bool = False, replication: int | None = None
+) -> Iterator[BinaryIO]:
     """Write a new file that appears whole, or not at all.
 
     When the block ends, the bytes are forced to disk, and the file appears at `location` by a step
@@ -25,7 +28,8 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
     made. The file is written in order: no storage lets it seek.
 
     Only its owner may read a *private* file, from the first byte on. Otherwise the umask decides,
-    as always for parent folders.
+    as always for parent folders. HDFS keeps *replication* copies of it, by default as many as of
+    other files; other storages pass the number over.
 
     Raises:
         AlreadyExists: something lies there, before the first byte or after the last. It was left
@@ -36,7 +40,7 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
     """
     with suppress(NotFound):
         raise taken(location, is_folder=stat(location).is_folder)
-    raw = _start(location, private=private)
+    raw = _start(location, private=private, replication=replication)
     file = io.BufferedWriter(raw, _BUFFER_BYTES)
     try:
         yield file
@@ -118,14 +122,14 @@ def remove_empty_folder(location: Location, *, within: Location | None = None) -
         return False
 
 
-def _start(location: Location, *, private: bool) -> NewFile:
-    backend = backend_of(location)
+def _start(location: Location, *, private: bool, replication: int | None) -> NewFile:
+    begin = partial(backend_of(location).create, location, private=private, replication=replication)
     step(Step.CREATE, location)
     try:
-        return NewFile(backend.create(location, private=private), location)
+        return NewFile(begin(), location)
     except NotFound:
         make_folder(location.parent)
     try:
-        return NewFile(backend.create(location, private=private), location)
+        return NewFile(begin(), location)
     except NotFound as error:  # its folder was removed again
         raise gone(location) from error

@@ -33,7 +33,7 @@ class Storage:
         if what == self.fails_at:
             raise self.kind("no", where=self.temporary)
 
-    def start(self, temporary: Location, *, private: bool) -> Storage:
+    def start(self, temporary: Location, *, private: bool, replication: int | None) -> Storage:
         assert is_temporary(temporary.name)
         assert TARGET.parent == temporary.parent
         self.temporary = temporary

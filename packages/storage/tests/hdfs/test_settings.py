@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from audioloom_storage.hdfs.settings import replication, umask
+from audioloom_storage.hdfs.settings import default_replication, umask
 
 
 @pytest.mark.parametrize(
@@ -33,16 +33,16 @@ def test_the_replication_of_the_cluster(
 ) -> None:
     """Where it says nothing that could be meant, the NameNode decides."""
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    assert replication() is None
+    assert default_replication() is None
     (tmp_path / "hdfs-site.xml").write_text(
         "<configuration><property><name>dfs.replication</name>"
         f"<value>{text}</value></property></configuration>"
     )
-    assert expected == replication()
+    assert expected == default_replication()
 
 
 def test_without_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Hadoop comes."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     assert 0o022 == umask()
-    assert replication() is None
+    assert default_replication() is None

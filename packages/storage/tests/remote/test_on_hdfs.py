@@ -317,6 +317,16 @@ def test_files_have_as_many_copies_as_clients_are_to_ask_for(
     assert copies == found.replication
 
 
+@pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
+def test_a_file_has_the_copies_that_its_writer_asks_for(cluster: Cluster, scheme: str) -> None:
+    """One, of a file that can be made again."""
+    folder = root(cluster, scheme)
+    with create(folder / "once.bin", replication=1) as file:
+        file.write(b"1")
+    found = Client(str(cluster.hdfs)).get_file_info(f"{folder.path}/once.bin")
+    assert 1 == found.replication
+
+
 def test_quota_and_safe_mode(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are said; and a NameNode in safe mode is waited for, as it is while it starts."""
     folders = [root(cluster, scheme) for scheme in RENAME]

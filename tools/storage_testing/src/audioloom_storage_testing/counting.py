@@ -123,9 +123,11 @@ class _Counted(StagedBackend):
         self._count(Call.OPEN)
         return self._backend.open_read(location)
 
-    def start(self, temporary: Location, *, private: bool) -> Writer:
+    def start(self, temporary: Location, *, private: bool, replication: int | None) -> Writer:
         self._count(Call.CREATE)
-        return _CountedWriter(self._backend.start(temporary, private=private), self._count)
+        return _CountedWriter(
+            self._backend.start(temporary, private=private, replication=replication), self._count
+        )
 
     def commit(self, temporary: Location, target: Location, size: int) -> None:
         self._count(Call.STAT, Call.RENAME)

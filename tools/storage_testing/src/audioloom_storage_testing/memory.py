@@ -112,7 +112,9 @@ class MemoryStore(StagedBackend, StandIn):
         """By the commit of HDFS."""
         commit(temporary, target, size, self.rename, self._look, _Prompt())
 
-    def start(self, temporary: Location, *, private: bool) -> _MemoryWriter:
+    def start(
+        self, temporary: Location, *, private: bool, replication: int | None
+    ) -> _MemoryWriter:
         """In a folder that is there."""
         if not self._is_folder(temporary.parent):
             raise _nothing(temporary.parent)

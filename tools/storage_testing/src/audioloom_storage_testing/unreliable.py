@@ -151,14 +151,14 @@ class _Unreliable(StagedBackend):
     def open_read(self, location: Location) -> BinaryIO:
         return self._ask("open", location, lambda: self._backend.open_read(location))
 
-    def start(self, temporary: Location, *, private: bool) -> Writer:
+    def start(self, temporary: Location, *, private: bool, replication: int | None) -> Writer:
         made: list[Writer] = []
 
         def make() -> Writer:
             if made:  # a repeated request replaces the file, which is its writer's alone
                 made[0].abandon()
                 self._backend.remove(temporary, within=None)
-            made.insert(0, self._backend.start(temporary, private=private))
+            made.insert(0, self._backend.start(temporary, private=private, replication=replication))
             return made[0]
 
         writer = self._change("create", temporary, make, grows=True)

@@ -92,8 +92,10 @@ class Backend(Protocol):
     def open_read(self, location: Location) -> BinaryIO:
         """Open a file for reading, seekable and buffered; its failures are StorageErrors."""
 
-    def create(self, location: Location, *, private: bool) -> Sink:
+    def create(self, location: Location, *, private: bool, replication: int | None) -> Sink:
         """Start a new file. Raise NotFound where its folder is missing.
+
+        HDFS keeps *replication* copies of each block, or the usual number. Others pass it over.
 
         A private file is never there without its permissions (0600), finished or not.
         """

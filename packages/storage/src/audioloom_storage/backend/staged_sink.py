@@ -17,15 +17,15 @@ from audioloom_storage.location import Location
 class StagedBackend(Backend, Protocol):
     """A storage that renames."""
 
-    def start(self, temporary: Location, *, private: bool) -> Writer:
+    def start(self, temporary: Location, *, private: bool, replication: int | None) -> Writer:
         """Open the unfinished file. Raise AlreadyExists, or NotFound if its folder is missing."""
 
     def commit(self, temporary: Location, target: Location, size: int) -> None:
         """Give a finished file of that many bytes its name, as `Sink.commit` says."""
 
-    def create(self, location: Location, *, private: bool) -> "StagedSink":
+    def create(self, location: Location, *, private: bool, replication: int | None) -> "StagedSink":
         """Start a file under a temporary name."""
-        return StagedSink(self, location, private=private)
+        return StagedSink(self, location, private=private, replication=replication)
 
 
 class StagedSink:
@@ -35,14 +35,21 @@ class StagedSink:
         StorageError: the file cannot be started.
     """
 
-    def __init__(self, backend: StagedBackend, target: Location, *, private: bool) -> None:
+    def __init__(
+        self,
+        backend: StagedBackend,
+        target: Location,
+        *,
+        private: bool,
+        replication: int | None,
+    ) -> None:
         self._backend = backend
         self._target = target
         self._temporary = temporary_beside(target)
         self._size = 0
         self._is_staged = False
         with self._naming_target():
-            self._writer = backend.start(self._temporary, private=private)
+            self._writer = backend.start(self._temporary, private=private, replication=replication)
         self._is_staged = True
 
     def write(self, data: memoryview) -> int:

@@ -23,7 +23,7 @@ from audioloom_storage.errors import (
 )
 from audioloom_storage.hdfs.client import Connection, connection_to
 from audioloom_storage.hdfs.errors import translated
-from audioloom_storage.hdfs.settings import replication, umask
+from audioloom_storage.hdfs.settings import default_replication, umask
 from audioloom_storage.location import Location
 from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
@@ -70,14 +70,17 @@ class _Hdfs(HadoopBackend[Client]):
             target, lambda client: client.rename(temporary.path, target.path, overwrite=False)
         )
 
-    def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
+    def start(
+        self, temporary: Location, *, private: bool, replication: int | None
+    ) -> RetryingWriter:
         # The cluster's umask decides who may read the file, unless it is private.
         connection = connection_to(temporary)
         mode = 0o600 if private else 0o666 & ~umask()
+        copies = default_replication() if replication is None else replication
 
         def begin(earlier: int) -> _Writer:
             options = WriteOptions(
-                replication=replication(),
+                replication=copies,
                 permission=mode,
                 overwrite=earlier > 0,
                 create_parent=False,

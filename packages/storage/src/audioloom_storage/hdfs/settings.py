@@ -20,7 +20,7 @@ def umask() -> int:
     return int(text, 8) if re.fullmatch("0?[0-7]{1,3}", text) else _FOR_THE_OWNER
 
 
-def replication() -> int | None:
+def default_replication() -> int | None:
     """Return how many copies of a block new files request: `dfs.replication`, as in other clients.
 
     Returns None if it is not set, or is no number; then the NameNode decides.

@@ -61,7 +61,7 @@ class _Local(StagedBackend):
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
 
-    def start(self, temporary: Location, *, private: bool) -> _Writer:
+    def start(self, temporary: Location, *, private: bool, replication: int | None) -> _Writer:
         """Open a new file. The umask decides who may read it, unless it is private."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with translating(temporary):

@@ -40,8 +40,8 @@ _UNLESS_TAKEN = {"IfNoneMatch": "*"}
 
 
 class _S3(Objects):
-    def create(self, location: Location, *, private: bool) -> Sink:
-        """Start a file. The policies of the bucket decide who may read it, private or not."""
+    def create(self, location: Location, *, private: bool, replication: int | None) -> Sink:
+        """Start a file. The bucket decides who may read it, and how many copies it has."""
         if not _has_marker(location.parent):
             raise NotFound("no folder lies there", where=location.parent)
         return _Sink(location)

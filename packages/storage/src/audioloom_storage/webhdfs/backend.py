@@ -71,12 +71,16 @@ class _WebHdfs(HadoopBackend[Any]):
             _prove_safe(connection, temporary, target)
         super().commit(temporary, target, size)
 
-    def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
+    def start(
+        self, temporary: Location, *, private: bool, replication: int | None
+    ) -> RetryingWriter:
         # The cluster decides who may read the file, unless it is private.
         if not self.status(temporary.parent).is_folder:  # WebHDFS reports it after all bytes
             raise NotAFolder("a file stands where a folder should", where=temporary.parent)
         connection = connection_to(temporary)
         more = {"createparent": "false"} | ({"permission": "600"} if private else {})
+        if replication is not None:
+            more["replication"] = str(replication)
         lost: list[str] = []
 
         def begin(earlier: int) -> _Writer:

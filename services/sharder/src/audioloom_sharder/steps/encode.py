@@ -50,6 +50,11 @@ ENTRY = np.dtype(
 """A record in a segment: position in its shard; byte offset and length, framing included; where
 its values begin within it; its label's number."""
 
+# Segments are as large as the shards. Like the files of a Spark shuffle they have one copy on HDFS,
+# and a lost one is made again (`made_again_if_lost`). A file with one copy takes half a second to
+# close, so small ones have as many as other files.
+ONE_COPY_BYTES = 64 << 20
+
 _START = np.dtype("<u4")
 _SEGMENTS = np.dtype([("path", "S64"), ("entries", "<i8"), ("starts", "<i8")])
 
@@ -113,7 +118,8 @@ def make_segment(job: Job, layout: Layout, ranks: StoredArray, unit: SegmentUnit
         size = int(entries["length"].sum(dtype=np.int64))
         counts = {"entries": size, "starts": size + entries.nbytes}
         chunks = _chunks(payload, entries, starts)
-        return publish_unit(job, SEGMENTS, source.number, chunks, counts)
+        copies = 1 if size >= ONE_COPY_BYTES else None
+        return publish_unit(job, SEGMENTS, source.number, chunks, counts, replication=copies)
 
 
 def read_entries(

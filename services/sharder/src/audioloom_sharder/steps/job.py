@@ -17,9 +17,9 @@ import hashlib
 import re
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -28,11 +28,12 @@ import numpy as np
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.layout import root_of
-from audioloom_manifest.receipts import RECEIPTS, Receipt, publish_receipt
+from audioloom_manifest.receipts import RECEIPTS, Receipt, publish_receipt, remove_receipt
 from audioloom_storage import (
     AlreadyExists,
     Location,
     StorageError,
+    Unavailable,
     create,
     finished_path,
     open_read,
@@ -110,6 +111,8 @@ def publish_unit(
     number: int,
     chunks: Iterable[tuple[bytes | memoryview, bytes | memoryview]],
     counts: dict[str, Any],
+    *,
+    replication: int | None = None,
 ) -> Receipt:
     """Write the intermediate file of a unit and publish its receipt; return the one that counts.
 
@@ -121,7 +124,7 @@ def publish_unit(
     path = f"{unit}-{secrets.token_hex(4)}.bin"
     sha256 = hashlib.sha256()
     size = 0
-    with create(folder / path) as stream:
+    with create(folder / path, replication=replication) as stream:
         for chunk, seal in chunks:
             stream.write(chunk)
             sha256.update(seal)
@@ -159,6 +162,22 @@ def _finish(written: ExitStack | None, where: Location, size: int) -> None:
             where=where,
             hint="The file was changed after it was written: remove it and run again.",
         )
+
+
+@contextmanager
+def made_again_if_lost(where: Location) -> Iterator[None]:
+    """Let the next run make an intermediate file again that cannot be read in this block.
+
+    HDFS lists a file still when all copies of its blocks are gone. If they come back, no more is
+    lost than the time for one file.
+    """
+    try:
+        yield
+    except Unavailable:
+        unit = where.name.rpartition("-")[0]
+        with suppress(StorageError):  # the NameNode does not answer: nothing is lost
+            remove_receipt(where.parent, unit)
+        raise
 
 
 def publish_arrays(

@@ -34,6 +34,7 @@ from audioloom_sharder.steps.job import (
     SHARDS,
     Job,
     StoredArray,
+    made_again_if_lost,
     unit_name,
     write_named,
 )
@@ -118,7 +119,7 @@ def _gather(
     found, places = [], []
     for segment in segments:
         where = work / segment.path
-        with open_read(where) as stream:
+        with made_again_if_lost(where), open_read(where) as stream:
             numbers, entries = read_entries(stream, where, segment, globally)
             lengths = entries["length"].astype(np.int64)
             starts = np.cumsum(lengths) - lengths
