@@ -30,7 +30,7 @@ class Ran:
 
     def log(self, rank: int) -> str:
         """What the worker of a rank has written."""
-        return (self.folder / f"logs/{rank}.1.log").read_text()
+        return (self.folder / f"logs/{rank}/1.log").read_text()
 
     def told(self, rank: int) -> Any:
         """The line of JSON in it; TensorFlow may say after it that the other worker is gone."""

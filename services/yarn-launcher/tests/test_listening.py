@@ -23,7 +23,7 @@ both.listen()
 print(json.dumps([mine, both.getsockname()[:2]]), flush=True)
 host, _, number = mine.rpartition(":")
 socket.create_connection((host, int(number))).close()
-log = os.path.join(os.environ["AUDIOLOOM_RUN_FOLDER"].removeprefix("file://"), "logs/0.1.log")
+log = os.path.join(os.environ["AUDIOLOOM_RUN_FOLDER"].removeprefix("file://"), "logs/0/1.log")
 while "wait" in sys.argv and "warning: " not in open(log).read():
     time.sleep(0.05)
 """
@@ -35,7 +35,7 @@ def run(launches: Any, *command: str, **options: str) -> tuple[Path, str, str]:
     words = ("run", f"--root={launches.root}", "--workers=1", *flags, "--", *command)
     code, out, err = launches.run(*words)
     assert 0 == code, err
-    return Path(out), Path(out, "logs/0.1.log").read_text(), err
+    return Path(out), Path(out, "logs/0/1.log").read_text(), err
 
 
 def seat(folder: Path) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_nobody_of_a_local_run_is_open_to_others(launches: Any) -> None:
     """Launcher, workers and what they run, all at once, at the address that is the default."""
     command = (sys.executable, "-c", SERVER, "wait")
     process = launches.program("run", f"--root={launches.root}", "--name=open", "--", *command)
-    log = launches.root / "runs/open/logs/0.1.log"
+    log = launches.root / "runs/open/logs/0/1.log"
     until(lambda: log.exists() and log.read_text().endswith("\n"), "it listens")
     everybody = tree(process.pid)
     assert [] == open_to_others(everybody, [])

@@ -64,11 +64,11 @@ def test_nothing_secret_is_recorded_shown_or_logged(
         code, out, err = launches.run(*show, str(folder))
         assert 0 == code, err
         said += [out, err]
-    log = (folder / "logs/0.1.log").read_text().splitlines()
+    log = (folder / "logs/0/1.log").read_text().splitlines()
     assert [got(WORDS), f"{digest(SECRETS[3])} False"] == log
     assert [] == found_in("\n".join(said))
     assert [] == found_below(launches.root)
-    closed = {"attempts": 0o700, "logs/0.1.log": 0o600}
+    closed = {"attempts": 0o700, "logs/0/1.log": 0o600}
     assert closed == {each: (folder / each).stat().st_mode & 0o777 for each in closed}
     code, out, err = launches.run(*(word if word != "3" else "4" for word in words))
     assert 73 == code, err
@@ -128,7 +128,7 @@ def test_what_is_committed_can_be_read_by_whoever_reads_the_manifest(
         inside = way[: way.index(launches.root) + 1]
         closed = [each for each in inside[1:] if each.stat().st_mode & 0o055 != 0o055]
         assert ([], 0o644) == (closed, inside[0].stat().st_mode & 0o777)
-    assert {0o600} == {each.stat().st_mode & 0o777 for each in (folder / "logs").glob("*.log")}
+    assert {0o600} == {each.stat().st_mode & 0o777 for each in (folder / "logs").glob("*/*.log")}
 
 
 def test_nothing_secret_comes_into_the_store(
@@ -179,7 +179,7 @@ def test_nothing_secret_stays_on_a_cluster(yarn: Any) -> None:
     folders = modes(yarn, yarn.where("secret").removeprefix(yarn.cluster.hdfs))
     closed = ("attempts", "submissions")
     assert dict.fromkeys(closed, "700") == {name: folders[name] for name in closed}
-    logs = modes(yarn, f"{yarn.where('secret')}/logs".removeprefix(yarn.cluster.hdfs))
+    logs = modes(yarn, f"{yarn.where('secret')}/logs/0".removeprefix(yarn.cluster.hdfs))
     assert {"600"} == {mode for name, mode in logs.items() if name.endswith(".log")}
     said = [*done[1:]]
     for show in (["status"], ["status", "--json"], ["logs"]):
@@ -190,7 +190,7 @@ def test_nothing_secret_stays_on_a_cluster(yarn: Any) -> None:
     (application,) = [each["id"] for each in listed["apps"]["app"] if "secret" in each["name"]]
     said.append(json.dumps(yarn.cluster.ask(f"/ws/v1/cluster/apps/{application}")))
     for tool in (
-        ("hdfs", "dfs", "-cat", f"{yarn.where('secret')}/*/*"),
+        ("hdfs", "dfs", "-cat", *(f"{yarn.where('secret')}/*/*{more}" for more in ("", "/*"))),
         ("yarn", "logs", "-applicationId", application, "-log_files", SAID),
     ):
         ran = subprocess.run(

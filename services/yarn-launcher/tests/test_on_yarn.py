@@ -144,7 +144,7 @@ def test_the_end_is_a_table(yarn: Any, at_once: dict[str, Any]) -> None:
     workers = [[each[key] for key in ("state", "attempts", "exit")] for each in status["workers"]]
     assert [["finished", 2, "0"]] * 2 == workers
     assert set(yarn.cluster.nodes) == {each["host"] for each in status["workers"]}
-    logs = [f"{yarn.where('again')}/logs/{rank}.2.*.log" for rank in range(2)]
+    logs = [f"{yarn.where('again')}/logs/{rank}/2.*.log" for rank in range(2)]
     assert logs == [each["log"] for each in status["workers"]]
 
 

@@ -84,7 +84,7 @@ def test_a_gang_is_done_when_those_that_must_have_finished(launches: Any, tmp_pa
         evaluated[key] for key in ("rank", "role", "state", "exit")
     )
     assert ("finished", None) == (record["outcome"], record["cause"])
-    role, _, config = (launches.the_run() / "logs/2.1.log").read_text().strip().partition(" ")
+    role, _, config = (launches.the_run() / "logs/2/1.log").read_text().strip().partition(" ")
     cluster = json.loads(config)["cluster"]
     assert "worker" == role
     assert {"chief": 1, "worker": 2, "ps": 1} == {name: len(each) for name, each in cluster.items()}

@@ -191,7 +191,7 @@ def test_stdout_is_the_result_alone(launches: Any) -> None:
     process = launches.start("0.1:say=hello", "0.1:commit", "1.1:exit=0", options=run_options())
     code, out, _ = finish(process)
     assert (0, str(launches.the_run() / "manifest.json")) == (code, out)
-    log = (launches.the_run() / "logs/0.1.log").read_text()
+    log = (launches.the_run() / "logs/0/1.log").read_text()
     assert "member 0 of attempt 1\nhello\n" == log
 
 

@@ -28,8 +28,8 @@ OURS = (
     "progress/.0.jsonl.0123456789abcdef.part",
     "evaluations/.step-00000012.json.0123456789abcdef.part",
     "attempts/.1.members.json.0123456789abcdef.part",
-    "usage/.0.1.json.0123456789abcdef.part",
-    "logs/.0.1.3.log.0123456789abcdef.part",
+    "progress/.1.7.jsonl.0123456789abcdef.part",
+    "logs/0/.1.0-300.log.0123456789abcdef.part",
     f"checkpoints/step-00000006/state-{DIGEST}.npz",
 )
 FOREIGN = (
@@ -45,9 +45,11 @@ FOREIGN = (
     "checkpoints/notes.txt",
     "checkpoints/step-00000006/notes.txt",
     "attempts/1.json",
-    "logs/0.1.log",
+    "logs/0/1.log",
+    "logs/0/1.0-300.log",
     "logs/tensorboard/train/notes.txt",
     "progress/1.jsonl",
+    "progress/1.7.jsonl",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -97,6 +98,25 @@ def test_an_unfinished_run_says_how_far(
     assert {"0": "done", "1": "step"} == {
         rank: line["event"] for rank, line in data["workers"].items()
     }
+
+
+def test_a_launcher_has_published_the_progress_of_all_workers(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    """In one file; the newest attempt counts, of it the highest number, of each worker its own."""
+    progress = tmp_path / "runs" / "x" / "progress"
+    progress.mkdir(parents=True)
+
+    def line(rank: int, step: int) -> str:
+        return json.dumps({"rank": rank, "event": "step", "step": step, "time": "now"}) + "\n"
+
+    usage_alone = json.dumps({"rank": 1, "usage": {"memory_bytes": 1}}) + "\n"
+    (progress / "0.jsonl").write_text(line(0, 1))
+    (progress / "2.9.jsonl").write_text(line(0, 2))
+    (progress / "2.10.jsonl").write_text(line(0, 3) + line(1, 3))
+    (progress / "10.1.jsonl").write_text(line(0, 4) + usage_alone)
+    data = trainer("inspect", tmp_path / "runs" / "x", "--json").data
+    assert {"0": 4, "1": 3} == {rank: found["step"] for rank, found in data["workers"].items()}
 
 
 def test_a_run_that_never_trained_is_the_launchers_to_explain(

@@ -25,11 +25,12 @@ def test_started_by_hand_there_is_no_folder() -> None:
     assert Launch() == read_launch({}) == read_launch({"AUDIOLOOM_RUN_FOLDER": ""})
 
 
-def test_a_launcher_names_folder_attempt_and_generation() -> None:
+def test_a_launcher_names_folder_attempt_generation_and_the_file_for_progress() -> None:
     """The contract between launcher and trainer."""
     environment = {
         "AUDIOLOOM_RUN_FOLDER": "file:///data/runs/x",
         "AUDIOLOOM_RUN_ATTEMPT": "3",
         "AUDIOLOOM_RUN_GENERATION": "2",
+        "AUDIOLOOM_RUN_PROGRESS": "/proc/7/fd/9",
     }
-    assert Launch(locate("/data/runs/x"), 3, 2) == read_launch(environment)
+    assert Launch(locate("/data/runs/x"), 3, 2, "/proc/7/fd/9") == read_launch(environment)

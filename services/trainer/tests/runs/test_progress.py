@@ -51,7 +51,7 @@ def test_storage_that_does_not_answer_holds_nobody_up(
     monkeypatch.setattr(progress, "publish", away)
     monkeypatch.setattr(progress, "MOST_SECONDS", 0.01)
     clock = Clock()
-    file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
+    file = ProgressFile(locate(tmp_path), 0, COMMON, clock=clock)
     file.event("start", step=0)
     assert begun.wait(60.0)
     file.event("epoch", step=1)
@@ -87,7 +87,7 @@ def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
 def test_steps_are_written_seldom_and_events_at_once(tmp_path: Path) -> None:
     """Storage cannot append, so each write is of the whole."""
     clock = Clock()
-    file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
+    file = ProgressFile(locate(tmp_path), 0, COMMON, clock=clock)
     file.event("start", step=0)
     file.step(step=1)
     assert ["start"] == [line["event"] for line in lines(tmp_path)]
@@ -126,3 +126,38 @@ def test_progress_behind_a_link_is_not_replaced(tmp_path: Path) -> None:
     (run / "progress").symlink_to(other / "progress")
     ProgressFile(locate(run), 0, COMMON).event("end")
     assert before == lines(other)
+
+
+def test_a_launcher_gets_the_lines_in_a_file_of_this_machine(tmp_path: Path) -> None:
+    """Each event, and now and then a step; the trainer publishes nothing itself."""
+    clock, local = Clock(), tmp_path / "local"
+    local.touch()
+    file = ProgressFile(locate(tmp_path), 0, COMMON, str(local), clock)
+    file.event("start", step=0)
+    file.step(step=1)
+    clock.now += 2.0
+    file.step(step=2)
+    with pytest.raises(ValueError, match="no"), file.failure_noted():
+        raise ValueError("no")
+    found = [json.loads(line) for line in local.read_text().splitlines()]
+    assert ["start", "step", "failed"] == [line["event"] for line in found]
+    assert [0, 2] == [line["step"] for line in found[:2]]
+    assert not (tmp_path / "progress").exists()
+
+
+def test_a_file_of_the_launcher_that_is_not_there_is_no_loss(tmp_path: Path) -> None:
+    """As in a container of the user's own, which does not see it: the trainer publishes itself."""
+    ProgressFile(locate(tmp_path), 0, COMMON, str(tmp_path / "local")).event("start")
+    assert ["start"] == [line["event"] for line in lines(tmp_path)]
+
+
+def test_a_file_of_the_launcher_that_goes_away_ends_nothing(tmp_path: Path) -> None:
+    """The launcher has died, and this process ends with it."""
+    local = tmp_path / "folder" / "local"
+    local.parent.mkdir()
+    local.touch()
+    file = ProgressFile(locate(tmp_path), 0, COMMON, str(local))
+    local.unlink()
+    local.parent.rmdir()
+    file.event("start")
+    assert [] == [*tmp_path.iterdir()]

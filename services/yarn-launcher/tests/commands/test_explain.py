@@ -48,7 +48,7 @@ def test_the_first_cause_its_echoes_and_the_attempts_alike(launches: Any) -> Non
     assert "workers 0 and 1 stopped because of it" == told["then"]
     assert "attempt 1" == told["the same in"]
     assert "1,200" == told["at step"]
-    assert str(folder / "logs/2.2.log") == told["log"]
+    assert str(folder / "logs/2/2.log") == told["log"]
     assert told["run"].endswith("failed after 2 attempts, with exit code 3")
     assert "| ValueError: no such label" in told["more"]
     assert {"1", "2"} <= told.keys()
@@ -68,7 +68,7 @@ def test_a_launcher_that_died_cannot_hide_what_came_before(launches: Any) -> Non
     assert told["first cause"].startswith("the launcher was lost: process ")
     assert "workers 0 and 1 ended with it, unseen" == told["then"]
     note(folder, 0, event="failed", attempt=1, error="PeerLost", text="gone", peer_ranks=[1])
-    with (folder / "logs/1.1.log").open("a") as file:
+    with (folder / "logs/1/1.log").open("a") as file:
         file.write("Traceback (most recent call last):\n  File x\nMemoryError: no more\n")
     told, data = explained(folder)
     assert 1 == data["first_cause"]["rank"]

@@ -44,12 +44,13 @@ def test_following_goes_on_through_attempts_to_the_end(launches: Any) -> None:
     assert len(seen) == len(set(seen))
 
 
-def test_pieces_are_read_in_the_order_of_their_numbers(launches: Any) -> None:
-    """As a storage without appending has them."""
+def test_pieces_are_read_in_the_order_of_their_bytes(launches: Any) -> None:
+    """As a storage without appending has them; what two of them hold is shown once."""
     launches.go()
     assert 0 == finish(launches.start(options=("--workers=1",)))[0]
     folder = launches.the_run()
-    (folder / "logs/0.1.log").unlink()
-    for piece in (10, 2, 0):
-        (folder / f"logs/0.1.{piece}.log").write_text(f"piece {piece}\n")
-    assert ["piece 0", "piece 2", "piece 10"] == shown(folder)
+    (folder / "logs/0/1.log").unlink()
+    whole = b"".join(b"line %d\n" % number for number in range(200))
+    for begin, end in ((1000, len(whole)), (0, 30), (0, 400), (300, 1000)):
+        (folder / f"logs/0/1.{begin}-{end}.log").write_bytes(whole[begin:end])
+    assert whole.decode().splitlines() == shown(folder)

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ def test_the_workers_of_a_run_that_failed(launches: Any) -> None:
     folder = launches.the_run()
     rows = table(folder, "rank", "state", "attempts", "exit", "log")
     assert [
-        ["0", "stopped", "2", "SIGKILL", "logs/0.2.log"],
-        ["1", "failed", "2", "3", "logs/1.2.log"],
+        ["0", "stopped", "2", "SIGKILL", "logs/0/2.log"],
+        ["1", "failed", "2", "3", "logs/1/2.log"],
     ] == rows
     text = "\n".join(lines_of(folder))
     for attempt in (1, 2):
@@ -69,13 +70,36 @@ def test_the_newest_step_and_loss_are_shown(launches: Any) -> None:
     launches.go()
     assert 0 == finish(launches.start(options=("--workers=1",)))[0]
     folder = launches.the_run()
-    (folder / "progress").mkdir()
+    (folder / "progress").mkdir(exist_ok=True)
     (folder / "progress/0.jsonl").write_text(
         '{"event": "step", "step": 1, "loss": 0.5}\n'
         '{"event": "step", "step": 2, "loss": 0.123456789}\n'
         '{"event": "end", "step": 3}\n[1]\nnonsense\n{"step": 4, "lo'
     )
     assert [["3", "0.123457"]] == table(folder, "step", "loss")
+
+
+def test_the_launcher_s_record_of_the_progress_is_shown(launches: Any) -> None:
+    """The newest of the last attempt, and what it does not tell from the attempt before it."""
+    launches.go()
+    process = launches.start("0.1:exit=3", options=("--workers=2",))
+    assert 0 == finish(process)[0]
+    folder = launches.the_run()
+    shutil.rmtree(folder / "progress", ignore_errors=True)
+    (folder / "progress").mkdir()
+    used = {"memory_bytes": 0, "peak_memory_bytes": 3 << 30}
+    first = {"attempt": 1, "step": 7, "loss": 0.5, "steps_per_second": 2.0, "usage": used}
+    second = {"attempt": 2, "step": 9, "usage": used | {"peak_memory_bytes": 2 << 30}}
+    stale = {"rank": 0, "attempt": 2, "step": 8}
+    for name, lines in {
+        "1.1": [first | {"rank": 0}, first | {"rank": 1}],
+        "2.9": [stale],
+        "2.10": [second | {"rank": 0}, [1], {"rank": "x"}],
+    }.items():
+        text = "\n".join(map(json.dumps, lines))
+        (folder / f"progress/{name}.jsonl").write_text(f"{text}\nnonsense\n")
+    rows = table(folder, "rank", "step", "loss", "steps/s", "memory")
+    assert [["0", "9", "0.5", "-", "2.0 GiB"], ["1", "7", "0.5", "2", "-"]] == rows
 
 
 def test_what_a_terminal_would_obey_is_escaped(launches: Any) -> None:

@@ -73,7 +73,7 @@ def test_the_end_of_the_application_is_not_that_of_a_master_that_was_lost_before
     answers(200, {"app": {"state": "FINISHED", "diagnostics": "exit 0: the run is over"}})
     recover(launch)
     (first,) = read_attempts(launch.location)
-    case = facts_of(launch.location, first, lost=False)
+    case = facts_of(launch.location, first, {}, lost=False)
     assert case.cause is not None
     assert ("", "launcher-lost") == (case.outside, case.cause.kind)
 

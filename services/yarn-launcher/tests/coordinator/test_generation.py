@@ -4,8 +4,10 @@ import queue
 import threading
 from collections.abc import Collection
 
+from audioloom_storage import locate
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult
 from audioloom_yarn_launcher.coordinator.generation import run_generation
+from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
@@ -102,7 +104,8 @@ def gang_of(
 ) -> Gang:
     """A gang without sidecars."""
     nobody = Sidecars(store, plan, limits, lambda _: workers, lambda _: None)
-    return Gang(store, workers, plan, wakes, SignalState(), limits, nobody)
+    progress = ProgressRecord(store, locate("/nowhere"), plan.gang_size)
+    return Gang(store, workers, plan, wakes, SignalState(), limits, nobody, progress)
 
 
 def form(pending: int, limits: Limits, workers: type[Absentees] = Absentees) -> GenerationResult:

@@ -93,10 +93,12 @@ def test_the_address_is_the_one_that_the_worker_noted(
     """Nothing else is asked for; and of a run on a file system, nobody."""
     node.log = b"said\n"
     told = page.format(address=node.address) if isinstance(page, str) else page
-    (tmp_path / "usage").mkdir()
-    (tmp_path / "usage/0.1.json").write_text(json.dumps({"log_url": told}))
-    logs = NodeLogs(locate(tmp_path), 1)
-    assert b"" == logs.read(0, 0)
-    logs = NodeLogs(locate(tmp_path), 1, "http")
-    assert read == logs.read(0, 0)
-    assert b"" == logs.read(0, 0)  # not at once again
+    line = {"rank": 0, "attempt": 1, "usage": {"log_url": told}}
+    (tmp_path / "progress").mkdir()
+    (tmp_path / "progress/1.1.jsonl").write_text(json.dumps(line))
+    for scheme, expected in ((None, b""), ("http", read)):
+        logs = NodeLogs(locate(tmp_path), 1, scheme)
+        assert b"" == logs.read(0, 0)  # nobody has looked for pages yet
+        logs.search()
+        assert expected == logs.read(0, 0)
+        assert b"" == logs.read(0, 0)  # not at once again

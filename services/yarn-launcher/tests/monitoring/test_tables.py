@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 GIB = 1 << 30
-LOG = locate("hdfs://nn/a/long/way/to/runs/x/logs/0.1.*.log")
+LOG = locate("hdfs://nn/a/long/way/to/runs/x/logs/0/1.*.log")
 STEP = {"step": 8400, "steps": 20000, "loss": 0.25, "steps_per_second": 8.126, "input_wait": 0.021}
 USAGE = {
     "memory_bytes": 12 * GIB,
@@ -48,7 +48,7 @@ def test_a_worker_is_a_line() -> None:
         "wait": "2%",
         "memory": "12.0 GiB of 16.0 GiB",
         "gpu": "93% 40.0 GiB",
-        "log": "logs/0.1.*.log",
+        "log": "logs/0/1.*.log",
     } == found
 
 

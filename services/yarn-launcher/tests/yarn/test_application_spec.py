@@ -4,6 +4,7 @@ import pytest
 from audioloom_stage.units import Size
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
+from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.application_spec import (
     Shape,
     archive_suffix,
@@ -18,7 +19,7 @@ SHAPE = Shape(
     queue="default",
     node_label="",
     coordinator=Resources(768, 1),
-    worker=Resources(4096, 2, 1),
+    roles={WORKER: Resources(4096, 2, 1)},
     environment="hdfs://nn:8020/e/trainer.tar.gz",
     files={"model.py": "file:///home/me/model.py"},
     variables={"A": "b"},
@@ -39,7 +40,7 @@ NODE = Resources(8192, 8, 2)
 )
 def test_what_no_node_has_is_refused(worker: Resources, fits: bool) -> None:
     """With the largest there is: memory on one node and a GPU on another are of no use."""
-    shape = replace(SHAPE, worker=worker)
+    shape = replace(SHAPE, roles={WORKER: worker})
     if fits:
         check_fits(shape, {"a": NODE, "b": Resources(1, 1)})
         return

@@ -8,11 +8,11 @@ from audioloom_yarn_launcher.rendezvous.kv import Put
 from audioloom_yarn_launcher.rendezvous.messages import ORDER
 from audioloom_yarn_launcher.yarn.credentials import mint
 from audioloom_yarn_launcher.yarn.skein_application import (
+    SkeinStore,
     client_kind,
     current_application,
     import_skein,
 )
-from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ _OURS = re.compile(
 )
 # Files that stay as the run's history: section 6 of the contract. The launcher writes most.
 _KEPT = re.compile(
-    r"progress/[0-9]+\.jsonl|evaluations/step-[0-9]{8,}\.json"
+    r"progress/[0-9]+(\.[0-9]+)?\.jsonl|evaluations/step-[0-9]{8,}\.json"
     r"|attempts/[0-9]+(\.started|\.members)?\.json|submissions/[0-9a-f]{32}\.json"
-    r"|sidecars/[0-9]+\.json|usage/[0-9]+\.[0-9]+\.json|logs/[0-9]+\.[0-9]+(\.[0-9]+)?\.log"
+    r"|sidecars/[0-9]+\.json|logs/[0-9]+/[0-9]+(\.[0-9]+-[0-9]+)?\.log"
 )
 
 

@@ -12,15 +12,21 @@ from audioloom_storage import Location, locate
 
 @dataclass(frozen=True)
 class Launch:
-    """The launcher's variables; without a launcher the folder is None and both numbers are 0."""
+    """The launcher's variables; without a launcher the folder is None and both numbers are 0.
+
+    Args:
+        progress: path of a file of this machine, from which the launcher publishes the progress of
+            this process; "" if the process publishes it itself.
+    """
 
     folder: Location | None = None
     attempt: int = 0
     generation: int = 0
+    progress: str = ""
 
 
 def read_launch(environment: Mapping[str, str]) -> Launch:
-    """Read AUDIOLOOM_RUN_FOLDER, AUDIOLOOM_RUN_ATTEMPT and AUDIOLOOM_RUN_GENERATION.
+    """Read the variables that begin with AUDIOLOOM_RUN_.
 
     Raises:
         BadConfiguration: a variable is not a number.
@@ -30,6 +36,7 @@ def read_launch(environment: Mapping[str, str]) -> Launch:
         folder=locate(folder) if folder else None,
         attempt=_number(environment, "AUDIOLOOM_RUN_ATTEMPT"),
         generation=_number(environment, "AUDIOLOOM_RUN_GENERATION"),
+        progress=environment.get("AUDIOLOOM_RUN_PROGRESS", ""),
     )
 
 

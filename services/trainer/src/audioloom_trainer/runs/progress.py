@@ -1,16 +1,22 @@
-"""The progress of a worker in the run folder: `progress/<rank>.jsonl`.
+"""The progress of a worker: one JSON object a line, the newest last.
 
-One JSON object a line, the newest last. Storage cannot append, so the whole file is rewritten, but
-rarely. It keeps all lines of epochs and events and the last few of the other lines. A failed write
-is logged and never ends a run, and the loop does not wait long for storage that does not answer.
+A launcher names a file of this machine. The worker appends its lines there, and the launcher
+publishes them for all workers together. Without a launcher the worker publishes
+`progress/<rank>.jsonl` in the run folder itself. Storage cannot append, so the whole file is
+rewritten, but rarely. It keeps all lines of epochs and events and the last few of the other lines.
+A failed write is logged and never ends a run, and the loop does not wait long for storage that does
+not answer.
 """
 
 import json
+import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -21,7 +27,9 @@ from audioloom_trainer.errors import PeerLost
 
 log = structlog.get_logger()
 
-EVERY_SECONDS = 5.0
+PROGRESS_NAME = re.compile(r"([0-9]+)(?:\.([0-9]+))?\.jsonl")
+"""A worker's own file, by its rank; or the launcher's, by attempt and number."""
+EVERY_SECONDS, LOCAL_EVERY_SECONDS = 5.0, 2.0
 MOST_SECONDS = 2.0
 _MOST_STEP_LINES = 20
 _MOST_LINES = 10_000
@@ -29,19 +37,27 @@ _MOST_BYTES = 16 << 20
 
 
 class ProgressFile:
-    """The progress file of one worker; *common* are fields of every line."""
+    """The progress file of one worker.
+
+    Args:
+        common: fields of every line.
+        local: path of the file from which a launcher publishes the lines; "" without a launcher.
+            Where this process cannot write to it, it publishes the lines itself.
+    """
 
     def __init__(
         self,
         run: Location,
         rank: int,
         common: dict[str, Any],
+        local: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run, self._where = run, run / f"progress/{rank}.jsonl"
         self._common = common
+        self._local = local if os.access(local, os.W_OK) else ""  # its launcher may be elsewhere
         self._clock = clock
-        self._lines = read_progress(self._where)
+        self._lines = [] if self._local else read_progress(self._where)
         self._written = float("-inf")
         self._writer: threading.Thread | None = None
 
@@ -51,7 +67,8 @@ class ProgressFile:
         steps = [line for line in self._lines if line.get("event") == "step"]
         if len(steps) > _MOST_STEP_LINES:
             self._lines.remove(steps[0])
-        if self._clock() - self._written >= EVERY_SECONDS and not self._busy:
+        every = LOCAL_EVERY_SECONDS if self._local else EVERY_SECONDS
+        if self._clock() - self._written >= every and not self._busy:
             self.flush()
 
     def event(self, event: str, **values: Any) -> None:
@@ -76,11 +93,14 @@ class ProgressFile:
 
     def flush(self) -> None:
         """Write the file, or leave it to the next call while storage does not answer."""
+        if self._local:
+            self._append(self._lines[-1])
+            return
         if self._writer is not None:
             self._writer.join(MOST_SECONDS)
         if not self._busy:
             self._written = self._clock()
-            data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self._lines)
+            data = "".join(map(_text, self._lines))
             # In a daemon thread, which does not delay the end of the process.
             failures: list[BaseException] = []
             arguments = (data.encode(), failures)
@@ -96,6 +116,14 @@ class ProgressFile:
     def _busy(self) -> bool:
         return self._writer is not None and self._writer.is_alive()
 
+    def _append(self, line: dict[str, Any]) -> None:
+        self._written = self._clock()
+        try:
+            with Path(self._local).open("a", encoding="utf-8") as file:
+                file.write(_text(line))
+        except OSError as error:
+            log.warning("the progress could not be noted for the launcher", error=str(error))
+
     def _write(self, data: bytes, failures: list[BaseException]) -> None:
         try:
             with suppress(NotFound):
@@ -110,6 +138,10 @@ class ProgressFile:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._lines.append({"time": now, "event": event, **self._common, **values})
         del self._lines[:-_MOST_LINES]
+
+
+def _text(line: dict[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def read_progress(where: Location) -> list[dict[str, Any]]:

@@ -76,7 +76,9 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
     attempt = new_attempt("trainer", settings, libraries=libraries, versions=versions())
     cluster, launch = spec.cluster, spec.launch
     common = {"attempt": launch.attempt, "generation": launch.generation}
-    events = ProgressFile(spec.plan.folder, cluster.rank, {"rank": cluster.rank, **common})
+    events = ProgressFile(
+        spec.plan.folder, cluster.rank, {"rank": cluster.rank, **common}, launch.progress
+    )
     with events.failure_noted():
         strategy = make_strategy(cluster)
         gang = Gang(strategy, cluster, local_replicas(strategy, cluster))

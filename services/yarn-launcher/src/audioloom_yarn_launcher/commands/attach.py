@@ -1,22 +1,32 @@
 """`attach`: wait for a run that another client began, and answer as `run` does."""
 
+import shutil
+import sys
 import time
 
 import structlog
+from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.logs import bind
-from audioloom_stage.result import Result
+from audioloom_stage.result import JSON, Result
+from audioloom_storage import Location, exists
 
-from audioloom_yarn_launcher.commands.result import report_application
-from audioloom_yarn_launcher.coordinator.report import result_of
+from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
-from audioloom_yarn_launcher.monitoring.failure_facts import loss_of_launcher
-from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
+from audioloom_yarn_launcher.monitoring.run_status import (
+    RunStatus,
+    locate_run,
+    read_run_status,
+    read_worker_statuses,
+)
+from audioloom_yarn_launcher.monitoring.tables import report_arrivals, worker_table
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of
+from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of, loss_of_launcher
+from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
 from audioloom_yarn_launcher.settings import RunOnlySettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
+from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, refusal
 from audioloom_yarn_launcher.yarn.skein_client import connect
 
 LOOK_EVERY_S = 1.0
@@ -73,3 +83,33 @@ def _cause(last: Attempt) -> Cause | None:
     if last.ended is None or last.ended.restarts:
         return loss_of_launcher(last)
     return cause_of(last.ended)
+
+
+def report_application(folder: Location, application: str, ending: ApplicationEnd | None) -> Result:
+    """Report an application: that it goes on, or its end, with workers and cause on stderr.
+
+    Raises:
+        StageError: its coordinator did not begin.
+    """
+    if ending is None:
+        data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
+        words = ("status", "logs --follow", "attach", "kill")
+        return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
+    told = coordinator_outcome(ending.report.diagnostics)
+    if not ending.attempts and told is not None:
+        if told[0]:
+            raise refusal(*told, application=ending.application)
+        return result_of(folder, None, attempts=0, last=0)
+    cause = close_record(folder, ending)
+    if ending.attempts:
+        columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+        for line in worker_table(read_worker_statuses(read_run_status(folder)), columns, over=True):
+            sys.stderr.write(f"{line}\n")
+        if cause is not None:
+            report_arrivals(folder, ending.attempts[-1].started.attempt)
+    return result_of(
+        folder,
+        None if exists(folder / MANIFEST_NAME) else cause,
+        attempts=len(ending.attempts),
+        last=ending.attempts[-1].started.attempt if ending.attempts else 0,
+    )

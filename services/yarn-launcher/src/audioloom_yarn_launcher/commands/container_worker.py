@@ -18,11 +18,11 @@ from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, Worker, wo
 from audioloom_yarn_launcher.yarn.container_variables import unwrap
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.skein_application import (
+    SkeinStore,
     as_store_lost,
     current_application,
     import_skein,
 )
-from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
 
 STOP_GRACE_S = 0.5
 THROUGH_A_PROXY = "tensorboardColab=true#scalars"

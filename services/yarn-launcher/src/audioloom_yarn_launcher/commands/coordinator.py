@@ -25,8 +25,11 @@ from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
 from audioloom_yarn_launcher.yarn.diagnostics import outcome_text
-from audioloom_yarn_launcher.yarn.skein_application import current_application, import_skein
-from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
+from audioloom_yarn_launcher.yarn.skein_application import (
+    SkeinStore,
+    current_application,
+    import_skein,
+)
 
 log = structlog.get_logger()
 

@@ -32,8 +32,8 @@ from audioloom_yarn_launcher.preflight.check_result import (
 )
 from audioloom_yarn_launcher.preflight.node import check_node, describe_probe, send_probe
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
-from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
-from audioloom_yarn_launcher.runs.request import read_variables
+from audioloom_yarn_launcher.rendezvous.roles import WORKER
+from audioloom_yarn_launcher.runs.request import application_shape, worker_resources
 from audioloom_yarn_launcher.settings import DoctorSettings
 from audioloom_yarn_launcher.system.polling import within
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits
@@ -150,7 +150,9 @@ def _request(cluster: Cluster, shape: Shape) -> CheckResult:
     cluster.check_queue(shape.queue)
     check_fits(shape, cluster.nodes(shape.node_label))
     label = f" with the label {shape.node_label}" if shape.node_label else ""
-    return ok("request", f"a node{label} has room for a worker of {shape.worker} when it is empty")
+    return ok(
+        "request", f"a node{label} has room for a worker of {shape.roles[WORKER]} when it is empty"
+    )
 
 
 def _environment(settings: DoctorSettings) -> CheckResult:
@@ -182,24 +184,17 @@ def _ask_node(cluster: Cluster, shape: Shape, launcher: str) -> Iterable[CheckRe
         answer,
         began=began,
         ended=time.time(),
-        gpus=shape.worker.gpus,
+        gpus=shape.roles[WORKER].gpus,
         kerberos=local.has_kerberos(find_hadoop()),
     )
 
 
 def _shape(settings: DoctorSettings) -> Shape:
-    return Shape(
+    return application_shape(
+        settings,
         run_folder=locate(settings.root).uri,
-        launch="",
-        queue=settings.queue,
-        node_label=settings.node_label,
-        coordinator=Resources(mebibytes(settings.coordinator_memory), 1),
-        worker=Resources(mebibytes(settings.memory), settings.vcores, settings.gpus),
+        roles={WORKER: worker_resources(settings)},
         environment=None if settings.environment is None else locate(settings.environment).uri,
-        files={},
-        variables={},
-        coordinator_variables=read_variables(settings.coordinator_env, os.environ),
-        advertise="",
     )
 
 

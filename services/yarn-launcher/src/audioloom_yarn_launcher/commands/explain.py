@@ -10,6 +10,7 @@ from audioloom_stage.result import JSON, Result, result_columns
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, facts_of
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
+from audioloom_yarn_launcher.monitoring.progress import read_progress
 from audioloom_yarn_launcher.monitoring.root_cause import (
     AttemptFacts,
     FailureCause,
@@ -54,9 +55,10 @@ def show_explanation(settings: RunOnlySettings) -> Result:
     view = read_run_status(folder)
     if view.state == "committed":
         check_manifest(view.folder / MANIFEST_NAME)
+    progress = read_progress(folder)
     known = {
         each.started.attempt: facts_of(
-            folder, each, lost=each is not view.last or view.state == "lost"
+            folder, each, progress, lost=each is not view.last or view.state == "lost"
         )
         for each in view.attempts
     }
@@ -141,7 +143,7 @@ def _step(known: AttemptFacts, rank: int | None) -> int | None:
 def _last_output(view: RunStatus, finding: FailureCause) -> list[str]:
     if finding.rank is None:
         return []
-    lines = last_lines(view.folder, finding.attempt, finding.rank, LAST_BYTES)
+    lines = last_lines(view.folder, finding.rank, finding.attempt, LAST_BYTES)
     return [line for line in lines if line.strip()][-LAST_LINES:]
 
 

@@ -1,26 +1,30 @@
 """`logs`: the output of a run's workers, all at once or as it comes."""
 
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import cycle, islice
 
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.monitoring.log_reader import LogFile, Stream, log_files
+from audioloom_yarn_launcher.monitoring.log_reader import Log
 from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.roles import ranks_of
+from audioloom_yarn_launcher.runs.layout import appends
 from audioloom_yarn_launcher.runs.pending_application import report_pending
 from audioloom_yarn_launcher.runs.sidecar_events import read_histories
 from audioloom_yarn_launcher.settings import LogsSettings
+from audioloom_yarn_launcher.system.parallel import ahead
 
-LOOK_AGAIN_S = 0.3
+LOOK_AGAIN_S, LOOK_AGAIN_REMOTE_S = 0.3, 1.0
+LISTS_A_LOOK = 20
+"""Of folders on remote storage, where new pieces of a log come seldom."""
 
-Streams = defaultdict[tuple[int, int], Stream]
-"""What is read of each log, by rank and attempt."""
+Logs = dict[tuple[int, int], Log]
+"""The logs by rank and attempt."""
 
 
 def show_logs(settings: LogsSettings) -> Result:
@@ -32,7 +36,9 @@ def show_logs(settings: LogsSettings) -> Result:
     folder = locate_run(settings.run)
     view = read_run_status(folder)
     attempt = settings.attempt or _last_number(view) or 0
-    files = _files(view, attempt, settings.rank)
+    reader = LogsReader(settings.rank)
+    logs = reader.open(view, attempt)
+    files = [(log.rank, file.location) for log in logs for file in log.files]
     if not files and not settings.attempt and view.pending is not None and not view.over:
         report_pending(view.pending)
     elif not files and view.over:
@@ -40,13 +46,13 @@ def show_logs(settings: LogsSettings) -> Result:
     data: dict[str, JSON] = {
         "run": folder.uri,
         "attempt": attempt,
-        "logs": [{"rank": file.rank, "location": file.location.uri} for file in files],
+        "logs": [{"rank": rank, "location": location.uri} for rank, location in files],
     }
     if settings.follow:
         return Result(follow(folder, settings), data)
     at_work = not view.over and attempt == _last_number(view)
     pages = NodeLogs(folder, attempt) if at_work else None
-    lines = _new_lines(view, attempt, settings.rank, defaultdict(Stream), pages, ended=True)
+    lines = reader.read(view, logs, pages, ended=True)
     if files or view.pending is not None:
         return Result(lines, data)
     shown = [*lines]
@@ -58,17 +64,89 @@ def show_logs(settings: LogsSettings) -> Result:
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
     """Yield lines as they come, attempt after attempt, until the run or attempt is over."""
     number = settings.attempt or _last_number(read_run_status(folder)) or _next_number(folder, 0)
-    streams: Streams = defaultdict(Stream)
+    reader, pause = LogsReader(settings.rank), _pause(folder)
     while number is not None:
         pages, over = NodeLogs(folder, number), False
         while not over:
             view = read_run_status(folder)
             over = _attempt_over(view, number)  # before the last look, so nothing is missed
-            newer = None if over else pages
-            yield from _new_lines(view, number, settings.rank, streams, newer, ended=over)
+            logs = reader.open(view, number, all_of_them=over)
+            yield from reader.read(view, logs, None if over else pages, ended=over)
             if not over:
-                time.sleep(LOOK_AGAIN_S)
+                time.sleep(pause)
         number = None if settings.attempt else _next_number(folder, number)
+
+
+class LogsReader:
+    """Reads the logs of a run, each from its start, in several threads.
+
+    Args:
+        rank: the only rank to read; None for all.
+    """
+
+    def __init__(self, rank: int | None) -> None:
+        self._rank = rank
+        self._logs: Logs = {}
+        self._turn = 0
+
+    def open(self, view: RunStatus, attempt: int, *, all_of_them: bool = True) -> list[Log]:
+        """Return the logs of an attempt, by rank, with the files that they have now.
+
+        For the last attempt there are also those of sidecars that run since an earlier one. On
+        remote storage, only the next `LISTS_A_LOOK` logs are looked at unless *all_of_them* are.
+        """
+        wanted = {(rank, attempt) for rank in self._ranks(view, attempt)}
+        if attempt == _last_number(view) and (sidecars := _sidecar_ranks(view)):
+            for rank, story in read_histories(view.folder).items():
+                if rank in sidecars and self._rank in (None, rank):
+                    wanted.add((rank, story.last.attempt))
+        for key in wanted - self._logs.keys():
+            self._logs[key] = Log(view.folder, *key)
+        logs = [log for key, log in sorted(self._logs.items()) if key in wanted]
+        due = logs
+        if not (all_of_them or appends(view.folder)):
+            due = [*islice(cycle(logs), self._turn, self._turn + min(LISTS_A_LOOK, len(logs)))]
+            self._turn = (self._turn + len(due)) % max(len(logs), 1)
+        for _ in ahead(Log.look, due):
+            pass
+        return logs
+
+    def read(
+        self, view: RunStatus, logs: list[Log], pages: NodeLogs | None, *, ended: bool
+    ) -> Iterator[str]:
+        """Yield the new lines of each log: those of its files, then the newer output on its node.
+
+        At the end a last line without an end is one too, except of sidecars that go on.
+        """
+        if pages is not None:
+            pages.search()
+        sidecars = _sidecar_ranks(view)
+        alone = self._rank is not None or len({log.rank for log in logs}) == 1
+        due = [log for log in logs if ended or pages is not None or log.position < log.end]
+        for log, first in zip(due, ahead(partial(_next_lines, pages), due), strict=True):
+            prefix, lines = "" if alone else f"[{log.rank}] ", first
+            while lines or log.position < log.end:
+                yield from (f"{prefix}{line}" for line in lines)
+                lines = _next_lines(pages, log) if log.position < log.end else []
+            if ended and (view.over or log.rank not in sidecars):
+                yield from (f"{prefix}{line}" for line in log.rest())
+
+    def _ranks(self, view: RunStatus, attempt: int) -> Sequence[int]:
+        if self._rank is not None:
+            return (self._rank,)
+        sizes = (e.started.size for e in view.attempts if e.started.attempt == attempt)
+        return range(next(sizes, 0))
+
+
+def _next_lines(pages: NodeLogs | None, log: Log) -> list[str]:
+    lines = log.read()
+    if pages is not None and log.position >= log.end:
+        lines += log.take(pages.read(log.rank, log.position))
+    return lines
+
+
+def _pause(folder: Location) -> float:
+    return LOOK_AGAIN_S if appends(folder) else LOOK_AGAIN_REMOTE_S
 
 
 def _last_number(view: RunStatus) -> int | None:
@@ -84,59 +162,12 @@ def _next_number(folder: Location, number: int) -> int | None:
                 return attempt.started.attempt
         if view.over:
             return None
-        time.sleep(LOOK_AGAIN_S)
-
-
-def _new_lines(
-    view: RunStatus,
-    attempt: int,
-    rank: int | None,
-    streams: Streams,
-    pages: NodeLogs | None,
-    *,
-    ended: bool,
-) -> Iterator[str]:
-    """Yield the new lines of each log: those of its files, then the newer output on its node.
-
-    At the end a last line without an end is one too, except of sidecars that go on.
-    """
-    ranks = {*_ranks(view, attempt)} if rank is None else {rank}
-    sidecars = {*_sidecar_ranks(view)}
-    alone = len(ranks if rank is not None else ranks | sidecars) == 1
-    by_log = groupby(_files(view, attempt, rank), lambda file: file.log)
-    files = {log: [*pieces] for log, pieces in by_log}
-    wanted = {(each, attempt) for each in ranks} if pages is not None else set()
-    for log in sorted(files.keys() | streams.keys() | wanted):
-        stream, prefix = streams[log], "" if alone else f"[{log[0]}] "
-        for line in stream.read(files.get(log, [])):
-            yield f"{prefix}{line}"
-        if pages is not None and log in wanted:
-            for line in stream.take(pages.read(log[0], stream.position)):
-                yield f"{prefix}{line}"
-        if ended and (view.over or log[0] not in sidecars):
-            for line in stream.rest():
-                yield f"{prefix}{line}"
-
-
-def _files(view: RunStatus, attempt: int, rank: int | None) -> list[LogFile]:
-    """The logs of an attempt; for the last one, also of sidecars that run since an earlier one."""
-    files = log_files(view.folder, attempt, rank)
-    if attempt == _last_number(view) and (wanted := {*_sidecar_ranks(view)}):
-        for each, story in read_histories(view.folder).items():
-            earlier = story.last.attempt < attempt and each in wanted
-            if earlier and rank in (None, each):
-                files += log_files(view.folder, story.last.attempt, each)
-    return sorted(files)
+        time.sleep(_pause(folder))
 
 
 def _sidecar_ranks(view: RunStatus) -> list[int]:
     roles = view.last.started.roles if view.last else ()
     return ranks_of(roles, lambda group: group.sidecar)
-
-
-def _ranks(view: RunStatus, attempt: int) -> Iterable[int]:
-    size = next((e.started.size for e in view.attempts if e.started.attempt == attempt), 0)
-    return range(size)
 
 
 def _attempt_over(view: RunStatus, number: int) -> bool:

@@ -15,6 +15,7 @@ from audioloom_storage import StorageError, locate, open_read
 
 from audioloom_yarn_launcher.preflight.local import is_noexec
 from audioloom_yarn_launcher.preflight.node import TOLD, Answer
+from audioloom_yarn_launcher.worker.resource_usage import ask_gpus
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT
 from audioloom_yarn_launcher.yarn.skein_application import current_application
 
@@ -49,7 +50,7 @@ def look(read: str) -> Answer:
         python=platform.python_version(),
         libc=" ".join(platform.libc_ver()),
         free_mb=shutil.disk_usage(Path.cwd()).free >> 20,
-        gpus=_gpus(),
+        gpus=tuple(name for _, name in ask_gpus("gpu=index,name")),
         tokens=_tokens(),
         file=file,
         unread=unread,
@@ -75,13 +76,6 @@ def _said(*words: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return (done.stdout + done.stderr).strip()[:MOST_SAID]
-
-
-def _gpus() -> tuple[str, ...]:
-    if shutil.which("nvidia-smi") is None:
-        return ()
-    said = _said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
-    return tuple(line.strip() for line in said.splitlines() if line.strip())
 
 
 def _tokens() -> int:

@@ -11,13 +11,15 @@ from audioloom_stage.logs import bind
 from audioloom_stage.result import Result
 from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
-from audioloom_yarn_launcher.commands.result import report_application
+from audioloom_yarn_launcher.commands.attach import report_application
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
-from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
-from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.pending_application import wait_to_submit
-from audioloom_yarn_launcher.runs.request import read_run_spec, read_variables
+from audioloom_yarn_launcher.runs.request import (
+    application_shape,
+    read_run_spec,
+    read_variables,
+)
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Localization, record_submission
 from audioloom_yarn_launcher.settings import RunSettings
@@ -105,19 +107,16 @@ def _submit(cluster: Cluster, shape: Shape, spec: RunSpec, launcher: str) -> str
 def _shape(settings: RunSettings, spec: RunSpec) -> Shape:
     environment = None if settings.environment is None else check_archive(settings.environment)
     files, folders = _files(settings.files)
-    worker = Resources(mebibytes(settings.memory), settings.vcores, settings.gpus)
-    return Shape(
+    return application_shape(
+        settings,
         run_folder=spec.folder,
-        launch=spec.launch,
-        queue=settings.queue,
-        node_label=settings.node_label,
-        coordinator=Resources(mebibytes(settings.coordinator_memory), 1),
-        worker=spec.resources.get(WORKER, worker),
         roles=spec.resources,
+        launch=spec.launch,
         environment=environment,
+        public=environment is not None and is_shared(locate(environment)),
         files=files,
+        folders=folders,
         variables=_variables(settings) | hidden(settings.command),
-        coordinator_variables=read_variables(settings.coordinator_env, os.environ),
         advertise=settings.advertise or ADDRESS,
         systems=systems_of(
             settings.file_system,
@@ -125,8 +124,6 @@ def _shape(settings: RunSettings, spec: RunSpec) -> Shape:
         ),
         view_users=settings.view_users,
         ui_users=settings.ui_users,
-        public=environment is not None and is_shared(locate(environment)),
-        folders=folders,
     )
 
 

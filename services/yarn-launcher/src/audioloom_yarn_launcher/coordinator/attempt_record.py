@@ -64,7 +64,7 @@ def _worker_end(known: WorkerRecord, went: GenerationResult, attempt: int) -> Wo
         signal=end.signal,
         cause=cause,
         reason=end.reason,
-        log=None if end.pid is None else f"logs/{rank}.{attempt}.log",
+        log=None if end.pid is None else f"logs/{rank}/{attempt}.log",
     )
 
 

@@ -9,6 +9,7 @@ from signal import Signals
 
 from audioloom_yarn_launcher.coordinator.driver import Driver
 from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S
+from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.backend import Workers
@@ -30,6 +31,7 @@ class Gang:
     signals: SignalState
     limits: Limits
     sidecars: Sidecars
+    progress: ProgressRecord
 
     @property
     def driver(self) -> Driver:

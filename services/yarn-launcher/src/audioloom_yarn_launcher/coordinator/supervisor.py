@@ -3,7 +3,7 @@
 import queue
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import structlog
@@ -17,15 +17,17 @@ from audioloom_yarn_launcher.coordinator.generation import (
     open_gang,
     run_generation,
 )
+from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.coordinator.report import report_exposed
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import pause_s
+from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.backend import Workers
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Plan
-from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups
+from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups, size_of
 from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
     AttemptMembers,
@@ -59,6 +61,7 @@ def run_attempts(
     gang.driver.begin(started.generation)
     with ThreadPoolExecutor(1, "records") as meanwhile:
         for restarts in range(before, max_restarts + 1):
+            gang.progress.begin(started.attempt)
             went = run_generation(
                 gang,
                 attempt=started.attempt,
@@ -74,6 +77,8 @@ def run_attempts(
             record = end_record(started, went, cause, groups, restarts=again)
             if cause is None or not again:
                 break
+            progress = gang.progress.read()  # the next generation overwrites it
+            written.append(meanwhile.submit(gang.progress.publish, *progress))
             gang.driver.begin(started.generation + 1)
             seconds = pause_s(restarts)
             log.warning(cause.text, attempt=started.attempt, restarting_in_s=round(seconds, 1))
@@ -83,6 +88,8 @@ def run_attempts(
         end_sidecars(gang)
     for each in written:
         each.result()
+    with suppress(StoreLost):  # the end is recorded in any case
+        gang.progress.look()
     publish_record(folder, record)
     return cause, started
 
@@ -99,6 +106,7 @@ def gang_at_work(
     *place* makes the workers of the gang's roles, or of a sidecar's role; they call the function
     that it gets when one of them has ended.
     """
+    folder = locate(plan.folder)
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     recorder = ThreadPoolExecutor(1, "sidecars")
 
@@ -106,17 +114,20 @@ def gang_at_work(
         wakes.put(None)
 
     def record(event: SidecarEvent) -> None:
-        recorder.submit(_report_event, locate(plan.folder), event)
+        recorder.submit(_report_event, folder, event)
 
     signals = SignalState(changed)
     sidecars = Sidecars(store, plan, limits, lambda group: place([group], changed), record)
     workers = place(gang_groups(plan.roles), changed)
-    gang = Gang(store, workers, plan, wakes, signals, limits, sidecars)
+    progress = ProgressRecord(store, folder, size_of(plan.roles))
+    gang = Gang(store, workers, plan, wakes, signals, limits, sidecars, progress)
     with taking_signals(signals, may_leave=False):
         try:
             open_gang(gang)
+            progress.start()
             yield gang
         finally:
+            progress.close()
             close_gang(gang)
             recorder.shutdown()
 

@@ -5,19 +5,17 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost, code_after, describe_end
 from audioloom_yarn_launcher.rendezvous.roles import Group, size_of
 from audioloom_yarn_launcher.system import processes
-from audioloom_yarn_launcher.system.files import tail
+from audioloom_yarn_launcher.system.files import nameless, tail
 
 LEAVE_WITHIN_S = 10.0
 KNOWN_WITHIN_S = 5.0
@@ -134,8 +132,7 @@ class LocalWorkers:
     def _start(self, slot: int) -> Agent:
         name = f"{self._role or 'worker'}-{self._started}"
         self._started += 1
-        messages, path = tempfile.mkstemp()
-        Path(path).unlink()  # a nameless file leaves nothing behind
+        messages = nameless()
         with self._server.admit(name) as connection:
             process = processes.start(
                 agent_command(connection.fileno(), name, slot, self._role, self._advertise),

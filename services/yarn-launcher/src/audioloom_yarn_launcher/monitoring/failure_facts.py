@@ -1,13 +1,15 @@
 """Gather the facts on an attempt from records, progress files, logs and YARN's diagnostics."""
 
+from collections.abc import Mapping, Sequence
+
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.error_lines import error_line
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.progress import failure, last_step, progress_lines
+from audioloom_yarn_launcher.monitoring.progress import Line, failure, last_step
 from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, WorkerFacts
-from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
-from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord
+from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, loss_of_launcher
+from audioloom_yarn_launcher.system.parallel import ahead
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
@@ -15,8 +17,13 @@ LAST_BYTES = 1 << 16
 _SEEN = ("finished", "stopped", "not-started", "lost")
 
 
-def facts_of(folder: Location, attempt: Attempt, *, lost: bool) -> AttemptFacts:
-    """Gather the facts on an attempt, whose launcher is *lost* if it recorded no end."""
+def facts_of(
+    folder: Location, attempt: Attempt, progress: Mapping[int, Sequence[Line]], *, lost: bool
+) -> AttemptFacts:
+    """Gather the facts on an attempt, whose launcher is *lost* if it recorded no end.
+
+    The *progress* of each worker is that in all attempts.
+    """
     cause = attempt.ended.cause if attempt.ended else None
     if attempt.ended is None and lost:
         cause = loss_of_launcher(attempt)
@@ -24,22 +31,21 @@ def facts_of(folder: Location, attempt: Attempt, *, lost: bool) -> AttemptFacts:
     workers = () if at_work else attempt.workers
     unrecorded = cause is not None and cause.kind == "launcher-lost"
     outside, hint = _outside(attempt) if unrecorded else ("", "")
-    facts = tuple(_worker_facts(folder, attempt, each) for each in workers)
-    return AttemptFacts(attempt.started.attempt, cause, facts, outside, hint)
+
+    def facts(worker: WorkerRecord) -> WorkerFacts:
+        return _worker_facts(folder, attempt, worker, progress.get(worker.rank, ()))
+
+    known = tuple(ahead(facts, workers))
+    return AttemptFacts(attempt.started.attempt, cause, known, outside, hint)
 
 
-def loss_of_launcher(attempt: Attempt) -> Cause:
-    """The cause of an attempt that ended with its launcher, before it could be recorded."""
-    text = f"the launcher was lost: {attempt.started.owner} is gone"
-    return Cause("launcher-lost", text, TRY_AGAIN)
-
-
-def _worker_facts(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFacts:
+def _worker_facts(
+    folder: Location, attempt: Attempt, seat: WorkerRecord, lines: Sequence[Line]
+) -> WorkerFacts:
     number, end = attempt.started.attempt, seat if isinstance(seat, WorkerEnd) else None
-    lines = progress_lines(folder, seat.rank)
     error, missed = failure(lines, number)
     if not error and (end is None or end.end not in _SEEN):
-        error = error_line(last_lines(folder, number, seat.rank, LAST_BYTES))
+        error = error_line(last_lines(folder, seat.rank, number, LAST_BYTES))
     return WorkerFacts(
         rank=seat.rank,
         host=seat.host,

@@ -1,70 +1,55 @@
-"""Read the logs of a run's workers in its folder, whole or in pieces."""
+"""Read the log of a worker in the run folder, whole or in pieces."""
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from audioloom_storage import Location, NotFound, list_folder, open_read
 
+from audioloom_yarn_launcher.runs.layout import log_folder, log_span
+
 MOST_LINE_BYTES, CHUNK_BYTES = 1 << 16, 1 << 20
-_LOG = re.compile(r"([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.log")
 
 
 @dataclass(frozen=True, order=True)
 class LogFile:
-    """A log, or a numbered piece of one, with its size when it was listed."""
+    """A log or a piece of one: its bytes from *begin* to before *end*."""
 
-    rank: int
-    attempt: int
-    piece: int
+    begin: int
+    end: int
     location: Location
-    size: int = field(default=0, compare=False)
-
-    @property
-    def log(self) -> tuple[int, int]:
-        """Rank and attempt of the log."""
-        return self.rank, self.attempt
 
 
-def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]:
-    """List the logs of an attempt, by rank and piece."""
-    try:
-        entries = [(_LOG.fullmatch(e.location.name), e) for e in list_folder(folder / "logs")]
-    except NotFound:
-        return []
-    files = [
-        LogFile(int(match[1]), int(match[2]), int(match[3] or 0), entry.location, entry.size)
-        for match, entry in entries
-        if match
-    ]
-    return sorted(f for f in files if f.attempt == attempt and rank in (None, f.rank))
-
-
-class Stream:
-    """Reads the log of one worker from its start, piece after piece.
+class Log:
+    """The log of one worker in one attempt, which is read from its start.
 
     Attributes:
-        position: number of bytes read.
+        files: its files at the last `look`, in the order of their bytes; pieces may overlap.
+        position: the next byte.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, run: Location, rank: int, attempt: int) -> None:
+        self.rank, self.attempt = rank, attempt
+        self._folder = log_folder(run, rank)
+        self.files: list[LogFile] = []
         self.position = 0
         self._rest = b""
 
-    def read(self, files: Sequence[LogFile]) -> Iterator[str]:
-        """Yield the new whole lines in these files of the worker, in order."""
-        start = 0
-        for file in files:
-            end = start + file.size
-            if self.position < end:
-                with open_read(file.location) as opened:
-                    opened.seek(self.position - start)
-                    while self.position < end:
-                        data = opened.read(min(CHUNK_BYTES, end - self.position))
-                        if not data:
-                            break
-                        yield from self.take(data)
-            start = end
+    def look(self) -> None:
+        """List the files; there may be none yet."""
+        self.files = sorted(self._found())
+
+    @property
+    def end(self) -> int:
+        """The end of what its files hold."""
+        return max((file.end for file in self.files), default=0)
+
+    def read(self) -> list[str]:
+        """Read the next `CHUNK_BYTES` at most; return the whole lines that they complete."""
+        try:
+            return [*self.take(self._chunk())]
+        except NotFound:  # pieces were merged meanwhile
+            self.look()
+            return [*self.take(self._chunk())]
 
     def take(self, data: bytes) -> Iterator[str]:
         """Yield the whole lines that the next bytes complete."""
@@ -80,19 +65,37 @@ class Stream:
             yield _text(self._rest)
         self._rest = b""
 
+    def _found(self) -> Iterator[LogFile]:
+        try:
+            entries = list_folder(self._folder)
+        except NotFound:
+            return
+        for entry in entries:
+            if (span := log_span(entry, self.attempt)) is not None:
+                yield LogFile(*span, entry.location)
 
-def last_lines(folder: Location, attempt: int, rank: int, most_bytes: int) -> list[str]:
-    """Read the whole lines in the last *most_bytes* of a worker's output in an attempt."""
-    data = b""
-    for file in reversed(log_files(folder, attempt, rank)):
-        left = most_bytes - len(data)
-        if left <= 0:
-            break
+    def _chunk(self) -> bytes:
+        file = next((each for each in self.files if each.end > self.position), None)
+        if file is None:
+            return b""
+        self.position = max(self.position, file.begin)  # a piece before it may be lost
         with open_read(file.location) as opened:
-            opened.seek(max(0, file.size - left))
-            data = opened.read(left) + data
-    cut = len(data) == most_bytes
-    return [*map(_text, data.splitlines())][1 if cut else 0 :]
+            opened.seek(self.position - file.begin)
+            data = opened.read(min(CHUNK_BYTES, file.end - self.position))
+        if not data:
+            self.files = []  # it is shorter than it was
+        return data
+
+
+def last_lines(run: Location, rank: int, attempt: int, most_bytes: int) -> list[str]:
+    """Read the whole lines in the last *most_bytes* of a worker's output in an attempt."""
+    log = Log(run, rank, attempt)
+    lines: list[str] = []
+    log.look()
+    log.position = start = max(0, log.end - most_bytes)
+    while log.position < log.end:
+        lines += log.read()
+    return [*lines, *log.rest()][1 if start else 0 :]
 
 
 def _text(line: bytes) -> str:

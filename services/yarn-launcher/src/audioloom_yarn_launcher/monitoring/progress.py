@@ -1,41 +1,58 @@
-"""Read the progress of a worker's program: `progress/<rank>.jsonl`, SPEC section 6."""
+"""Read the progress of the workers: `progress/` in the run folder, RUN-FOLDER section 7."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from audioloom_storage import Location, NotFound, open_read
 
 from audioloom_yarn_launcher.monitoring.error_lines import shortened
+from audioloom_yarn_launcher.rendezvous.status import NUMBERS, PEERS
+from audioloom_yarn_launcher.runs.record import entries
+from audioloom_yarn_launcher.system.parallel import ahead
 
-FIRST_BYTES, LAST_BYTES = 1 << 14, 1 << 16
-PROGRESS = (
-    *("step", "steps", "epoch", "loss", "steps_per_second", "input_wait"),
-    *("event", "time", "attempt"),
-)
+MOST_BYTES, TRIES = 16 << 20, 3
+PROGRESS = (*NUMBERS, "event", "time", "attempt")
 
+_NAME = re.compile(r"([0-9]+)(?:\.([0-9]+))?\.jsonl")
 _OF_AN_ATTEMPT = ("steps_per_second", "input_wait")
 _TOLD_TO_END = "Stopped"
 
-
-def progress_lines(folder: Location, rank: int) -> list[dict[str, Any]]:
-    """Read the first and the last lines of a worker, oldest first; empty without a file."""
-    try:
-        with open_read(folder / f"progress/{rank}.jsonl") as file:
-            size = file.seek(0, 2)
-            file.seek(0)
-            if size <= FIRST_BYTES + LAST_BYTES:
-                return list(_records(file.read()))
-            first = file.read(FIRST_BYTES)
-            file.seek(size - LAST_BYTES)
-            return [*_records(first), *_records(file.read())]
-    except NotFound:
-        return []
+Line = dict[str, Any]
 
 
-def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+class _File(NamedTuple):
+    """A file of progress: with a number, the launcher's for an attempt; with 0, that of a rank."""
+
+    owner: int
+    number: int
+    location: Location
+
+
+def read_progress(folder: Location, attempts: int = 0) -> dict[int, list[Line]]:
+    """Read the lines of each worker by rank, oldest first.
+
+    The launcher publishes one file for all workers of an attempt; of the last *attempts*, or of
+    all (0), the newest one counts. A program that publishes its progress itself has its own file.
+    """
+    for _ in range(TRIES):
+        files = _files(folder, attempts)
+        contents = [*ahead(_read, files)]
+        if None not in contents:
+            break  # otherwise a newer file has replaced one meanwhile
+    found: dict[int, list[Line]] = {}
+    for file, data in zip(files, contents, strict=True):
+        for line in _records(data or b""):
+            rank = line.get("rank") if file.number else file.owner
+            if isinstance(rank, int):
+                found.setdefault(rank, []).append(line)
+    return found
+
+
+def newest(lines: Sequence[Line]) -> Line:
     """Find the newest value of each of `PROGRESS`; the speed only of the newest attempt."""
-    found: dict[str, Any] = {}
+    found: Line = {}
     for line in lines:
         if line.get("attempt", found.get("attempt")) != found.get("attempt"):
             for name in _OF_AN_ATTEMPT:
@@ -44,20 +61,30 @@ def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def failure(lines: Sequence[dict[str, Any]], attempt: int) -> tuple[str, tuple[int, ...]]:
+def usage(lines: Sequence[Line], attempt: int) -> Line:
+    """Find the newest sample of the resources that a process of an attempt uses; {} without one."""
+    for line in reversed(lines):
+        found = line.get("usage")
+        if line.get("attempt") == attempt and isinstance(found, dict):
+            return found
+    return {}
+
+
+def failure(lines: Sequence[Line], attempt: int) -> tuple[str, tuple[int, ...]]:
     """Find the error that ended a program in an attempt, and the ranks of its lost peers."""
     for line in reversed(lines):
         if line.get("event") == "failed" and line.get("attempt") == attempt:
             if line.get("error") == _TOLD_TO_END:
                 break
             told = [str(line[key]) for key in ("error", "text") if line.get(key)]
-            ranks = line.get("peer_ranks")
-            missed = [each for each in ranks if isinstance(each, int)] if ranks else []
+            ranks = line.get(PEERS)
+            missed = ranks if isinstance(ranks, list) else []
+            missed = [each for each in missed if isinstance(each, int)]
             return shortened(": ".join(told)), tuple(missed)
     return "", ()
 
 
-def last_step(lines: Sequence[dict[str, Any]], attempt: int) -> int | None:
+def last_step(lines: Sequence[Line], attempt: int) -> int | None:
     """Find the last step of a program in an attempt; None without a step."""
     for line in reversed(lines):
         if line.get("attempt") == attempt and isinstance(line.get("step"), int):
@@ -65,11 +92,28 @@ def last_step(lines: Sequence[dict[str, Any]], attempt: int) -> int | None:
     return None
 
 
-def _records(data: bytes) -> Iterator[dict[str, Any]]:
+def _files(folder: Location, attempts: int) -> list[_File]:
+    names = [(_NAME.fullmatch(each.location.name), each) for each in entries(folder / "progress")]
+    files = [_File(int(n[1]), int(n[2] or 0), each.location) for n, each in names if n]
+    launched = {file.owner: file for file in sorted(files) if file.number}
+    alone = [file for file in sorted(files) if not file.number]
+    return [*alone, *[*launched.values()][-attempts:]]
+
+
+def _read(file: _File) -> bytes | None:
+    try:
+        with open_read(file.location) as opened:
+            opened.seek(max(0, opened.seek(0, 2) - MOST_BYTES))
+            return opened.read(MOST_BYTES)
+    except NotFound:
+        return None
+
+
+def _records(data: bytes) -> Iterator[Line]:
     for line in data.split(b"\n"):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # our read may cut off the first line, an unfinished write the last
         if isinstance(record, dict):
             yield record

@@ -2,6 +2,8 @@
 
 import re
 import signal
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,13 +11,12 @@ from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.monitoring.progress import newest, progress_lines
+from audioloom_yarn_launcher.monitoring.progress import Line, newest, read_progress, usage
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.pending_application import Pending, find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, SidecarHistory, read_histories
-from audioloom_yarn_launcher.worker.resource_usage import read_usage
 from audioloom_yarn_launcher.yarn.layout import NAME
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
@@ -33,6 +34,8 @@ RunState = Literal[
 ]
 
 _APPLICATION = re.compile(r"application_[0-9]+_[0-9]+")
+NEWEST_ATTEMPTS = 2
+"""The last attempt may not have come as far as progress, so that of the one before is shown."""
 AT_WORK = ("committed", "forming", "running", "restarting")
 
 
@@ -154,9 +157,15 @@ def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
         if any(group.sidecar for group in last.started.roles)
         else ()
     )
+    lines = read_progress(view.folder, NEWEST_ATTEMPTS)
+    formed = (each.formed.workers for each in view.attempts if each.formed)
+    attempts = Counter(seat.rank for workers in formed for seat in workers)
     return [
-        *(_worker_status(view, last, seat) for seat in last.workers),
-        *(_sidecar_status(view, story) for story in alongside),
+        *(
+            _worker_status(view, last, seat, attempts[seat.rank], lines.get(seat.rank, []))
+            for seat in last.workers
+        ),
+        *(_sidecar_status(view, story, lines.get(story.last.rank, [])) for story in alongside),
     ]
 
 
@@ -187,7 +196,9 @@ def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> RunState | None
     return at_work if last.ended is None else "restarting"
 
 
-def _worker_status(view: RunStatus, attempt: Attempt, seat: WorkerRecord) -> WorkerStatus:
+def _worker_status(
+    view: RunStatus, attempt: Attempt, seat: WorkerRecord, attempts: int, lines: Sequence[Line]
+) -> WorkerStatus:
     end = seat if isinstance(seat, WorkerEnd) else None
     log = view.folder / log_name(view.folder, seat.rank, attempt.started.attempt)
     return WorkerStatus(
@@ -195,20 +206,16 @@ def _worker_status(view: RunStatus, attempt: Attempt, seat: WorkerRecord) -> Wor
         state=end.end if end else "lost" if view.over else "running",
         host=seat.host,
         pid=end.pid if end else None,
-        attempts=sum(
-            each.rank == seat.rank
-            for one in view.attempts
-            for each in (one.formed.workers if one.formed else ())
-        ),
+        attempts=attempts,
         exit=_exit(end) if end else "",
-        progress=newest(progress_lines(view.folder, seat.rank)),
-        usage=read_usage(view.folder, seat.rank, attempt.started.attempt),
+        progress=newest(lines),
+        usage=usage(lines, attempt.started.attempt),
         log=log,
         role=seat.role,
     )
 
 
-def _sidecar_status(view: RunStatus, story: SidecarHistory) -> WorkerStatus:
+def _sidecar_status(view: RunStatus, story: SidecarHistory, lines: Sequence[Line]) -> WorkerStatus:
     last = story.last
     state = "lost" if view.over and story.state in ("running", "restarting") else story.state
     return WorkerStatus(
@@ -219,7 +226,7 @@ def _sidecar_status(view: RunStatus, story: SidecarHistory) -> WorkerStatus:
         attempts=story.starts,
         exit=_exit(last),
         progress={},
-        usage=read_usage(view.folder, last.rank, last.attempt),
+        usage=usage(lines, last.attempt),
         log=view.folder / log_name(view.folder, last.rank, last.attempt) if story.starts else None,
         role=last.role,
         page=story.page if state == "running" else "",

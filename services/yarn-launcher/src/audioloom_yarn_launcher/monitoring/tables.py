@@ -148,5 +148,5 @@ _COLUMNS: dict[str, Callable[[WorkerStatus, bool], str]] = {
         worker.usage, "peak_memory_bytes" if over else "memory_bytes"
     ),
     "gpu": lambda worker, over: "" if over else _gpu(worker.usage),
-    "log": lambda worker, _: "" if worker.log is None else f"logs/{worker.log.name}",
+    "log": lambda worker, _: "" if worker.log is None else f"logs/{worker.rank}/{worker.log.name}",
 }

@@ -18,6 +18,7 @@ from audioloom_yarn_launcher.preflight.check_result import (
 )
 from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.rendezvous.resources import Resources
+from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.application_spec import Shape
 from audioloom_yarn_launcher.yarn.configuration import check_default_system, check_reachable
 from audioloom_yarn_launcher.yarn.resource_manager import ask
@@ -65,7 +66,7 @@ def root_storage(root: Location) -> CheckResult:
 def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:
     """Check the queue, its largest container, and its capacity for the whole run."""
     found = ask(hadoop, "cluster/scheduler")
-    worker, master = shape.worker, shape.coordinator
+    worker, master = shape.roles[WORKER], shape.coordinator
     whole = Resources(
         worker.memory_mb * workers + master.memory_mb,
         worker.vcores * workers + master.vcores,
@@ -80,7 +81,7 @@ def nodes(hadoop: Hadoop, shape: Shape) -> Iterator[CheckResult]:
     yield check_version(ask(hadoop, "cluster/info"))
     found = ask(hadoop, "cluster/nodes")
     yield check_nodes(found)
-    yield check_gpus(found, shape.worker.gpus)
+    yield check_gpus(found, shape.roles[WORKER].gpus)
 
 
 def log_aggregation(hadoop: Hadoop) -> CheckResult:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from audioloom_hadoop.configuration import Hadoop
 
 from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
+from audioloom_yarn_launcher.system.processes import output_of
 from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs
 from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
@@ -20,6 +21,8 @@ from audioloom_yarn_launcher.yarn.skein_application import import_skein
 JAVA_FOLDER = "/tmp"  # noqa: S108 - Java's, whatever TMPDIR says
 AUTHENTICATION = "hadoop.security.authentication"
 OLDEST_JAVA, NEWEST_JAVA = 8, 21
+WITHIN_S = 60.0
+"""For a program of this machine; `doctor` itself waits less long."""
 ROOM_MB = 2048
 _VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')
 _GRPC = ("grpc_proxy", "https_proxy", "http_proxy")
@@ -36,18 +39,14 @@ def configuration(hadoop: Hadoop) -> CheckResult:
 
 def java() -> CheckResult:
     """Check this machine's Java."""
-    done = subprocess.run(
-        [check_programs(), "-version"], capture_output=True, text=True, check=False
-    )
-    return check_java(done.stderr + done.stdout)
+    return check_java(output_of(check_programs(), "-version", within_s=WITHIN_S, errors=True))
 
 
 def class_path(hadoop: Hadoop) -> CheckResult:
     """Check the class path with which skein's driver is started."""
     check_programs()
-    words = ["yarn", "classpath", "--glob"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return check_class_path(done.stdout, kerberos=has_kerberos(hadoop))
+    said = output_of("yarn", "classpath", "--glob", within_s=WITHIN_S)
+    return check_class_path(said, kerberos=has_kerberos(hadoop))
 
 
 def is_noexec(folder: str) -> bool:
@@ -92,8 +91,7 @@ def ticket() -> str | None:
     klist = shutil.which("klist")
     if klist is None or subprocess.run([klist, "-s"], check=False).returncode:
         return None
-    done = subprocess.run([klist], capture_output=True, text=True, check=False)
-    lines = [line.strip() for line in done.stdout.splitlines()]
+    lines = [line.strip() for line in output_of(klist, within_s=WITHIN_S).splitlines()]
     return next((line for line in lines if line.startswith("Default principal")), "a ticket")
 
 

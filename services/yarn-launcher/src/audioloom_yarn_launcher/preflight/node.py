@@ -131,7 +131,7 @@ def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
     whole = describe(shape, launcher=launcher, folder="")
     shipped = whole["services"][WORKER]["files"]
     master = whole["master"] | {
-        "resources": whole["master"]["resources"] | {"gpus": shape.worker.gpus},
+        "resources": whole["master"]["resources"] | {"gpus": shape.roles[WORKER].gpus},
         "files": {name: shipped[name] for name in (LAUNCHER, ENVIRONMENT) if name in shipped},
         "script": f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher probe"
         f" --read={shlex.quote(read)}\n",

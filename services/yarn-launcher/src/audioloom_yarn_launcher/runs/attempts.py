@@ -18,7 +18,7 @@ from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_fold
 from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.causes import Cause
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
@@ -146,6 +146,12 @@ class AttemptEnd(AttemptRecord):
     restarts: bool = False
     workers: tuple[WorkerEnd, ...] = ()
     arrivals: tuple[Arrival, ...] = ()
+
+
+def loss_of_launcher(attempt: "Attempt") -> Cause:
+    """The cause of an attempt that ended with its launcher, before it could be recorded."""
+    text = f"the launcher was lost: {attempt.started.owner} is gone"
+    return Cause("launcher-lost", text, TRY_AGAIN)
 
 
 def cause_of(ended: AttemptEnd) -> Cause | None:

@@ -1,13 +1,35 @@
 """The names of the logs in a run folder, and the format of its times."""
 
+import re
 from datetime import UTC, datetime
 
-from audioloom_storage import Location
+from audioloom_storage import Entry, Location
+
+_LOG = re.compile(r"([0-9]+)(?:\.([0-9]+)-([0-9]+))?\.log")
+
+
+def log_folder(run: Location, rank: int) -> Location:
+    """Return the folder for the logs of a rank."""
+    return run / f"logs/{rank}"
 
 
 def log_name(folder: Location, rank: int, attempt: int) -> str:
     """Return the name of a log relative to the run folder; a pattern where a log has pieces."""
-    return f"logs/{rank}.{attempt}{'' if appends(folder) else '.*'}.log"
+    return f"logs/{rank}/{attempt}{'' if appends(folder) else '.*'}.log"
+
+
+def log_piece(attempt: int, span: tuple[int, int]) -> str:
+    """Return the name of a piece of a log by its first byte and its end; names sort as pieces."""
+    return f"{attempt}.{span[0]:012}-{span[1]:012}.log"
+
+
+def log_span(entry: Entry, attempt: int) -> tuple[int, int] | None:
+    """Return which bytes of the log of an attempt a file holds; None if it is another file."""
+    match = _LOG.fullmatch(entry.location.name)
+    if match is None or int(match[1]) != attempt:
+        return None
+    begin = int(match[2] or 0)
+    return begin, begin + entry.size
 
 
 def appends(storage: Location) -> bool:

@@ -7,11 +7,12 @@ from audioloom_stage.errors import TryAgain
 from audioloom_stage.redaction import redact_words
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
+from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
     AttemptStarted,
     begin,
+    loss_of_launcher,
     publish_record,
     read_attempts,
 )
@@ -91,8 +92,7 @@ def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Ca
 
     The record says whether another coordinator *restarts* the gang in the same launch.
     """
-    text = f"the launcher was lost: {last.started.owner} is gone"
-    cause = Cause("launcher-lost", text, TRY_AGAIN)
+    cause = loss_of_launcher(last)
     processes.sweep(f"{last.started.launch}/")
     publish_record(folder, last.started.end(cause, told=cause, ended=None, restarts=restarts))
     return cause

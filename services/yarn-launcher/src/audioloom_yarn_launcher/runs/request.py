@@ -2,9 +2,11 @@
 
 import itertools
 import math
+import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from audioloom_manifest.layout import FOLDERS
 from audioloom_stage.errors import Usage
@@ -16,7 +18,8 @@ from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.runs.command_identity import digest_name, shown
 from audioloom_yarn_launcher.runs.job_file import read_roles
 from audioloom_yarn_launcher.runs.run_spec import IN_CONTAINER, RunSpec
-from audioloom_yarn_launcher.settings import RunSettings
+from audioloom_yarn_launcher.settings import ResourceSettings, RunSettings
+from audioloom_yarn_launcher.yarn.application_spec import Shape
 
 REGISTRATION_S, REGISTRATION_ON_YARN_S, ALLOCATION_S = 60.0, 600.0, 600.0
 
@@ -40,7 +43,7 @@ def read_run_spec(settings: RunSettings) -> RunSpec:
             )
     name = settings.name or digest_name(command, roles)
     on_yarn = settings.on == "yarn"
-    worker = Resources(mebibytes(settings.memory), settings.vcores, settings.gpus)
+    worker = worker_resources(settings)
     return RunSpec(
         name=name,
         named_by_hand=settings.name is not None,
@@ -63,6 +66,26 @@ def read_run_spec(settings: RunSettings) -> RunSpec:
         max_restarts=settings.max_restarts,
         wait=settings.wait,
         take_over=settings.take_over,
+    )
+
+
+def worker_resources(settings: ResourceSettings) -> Resources:
+    """Return the resources of a worker's container."""
+    return Resources(mebibytes(settings.memory), settings.vcores, settings.gpus)
+
+
+def application_shape(settings: ResourceSettings, **more: Any) -> Shape:
+    """Return the shape of an application by the settings that `run` and `doctor` share.
+
+    Raises:
+        Usage: a variable of --coordinator-env is not set here.
+    """
+    return Shape(
+        queue=settings.queue,
+        node_label=settings.node_label,
+        coordinator=Resources(mebibytes(settings.coordinator_memory), 1),
+        coordinator_variables=read_variables(settings.coordinator_env, os.environ),
+        **more,
     )
 
 

@@ -2,7 +2,7 @@
 
     sidecars/<k>.json    k = 1, 2, … through the life of the run folder; published once and whole
 
-The log of a process is `logs/<rank>.<attempt>.log`, with the attempt in which it was started; a
+The log of a process is `logs/<rank>/<attempt>.log`, with the attempt in which it was started; a
 sidecar that is restarted in the same attempt continues that log.
 """
 

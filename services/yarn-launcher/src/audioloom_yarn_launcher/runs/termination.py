@@ -14,7 +14,7 @@ from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of, publish_record
 from audioloom_yarn_launcher.runs.layout import now
-from audioloom_yarn_launcher.yarn.am_logs import last_words
+from audioloom_yarn_launcher.yarn.container_logs import last_words
 from audioloom_yarn_launcher.yarn.diagnostics import explain, is_known
 from audioloom_yarn_launcher.yarn.resource_manager import Application
 from audioloom_yarn_launcher.yarn.skein_client import Cluster

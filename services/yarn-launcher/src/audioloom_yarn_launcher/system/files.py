@@ -1,8 +1,19 @@
-"""The end of a file, and whether its disk is full."""
+"""Files without a name, the end of a file, and whether its disk is full."""
 
+import fcntl
 import os
+import tempfile
+from pathlib import Path
 
 LEAST_ROOM_BYTES = 1 << 20
+
+
+def nameless() -> int:
+    """Open a new file for appending that leaves nothing behind, however this process ends."""
+    descriptor, path = tempfile.mkstemp()
+    Path(path).unlink()
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
+    return descriptor
 
 
 def is_full(descriptor: int) -> bool:

@@ -131,6 +131,20 @@ def marked(marker: str) -> list[int]:
     return [pid for pid in found if pid != os.getpid()]
 
 
+def output_of(*command: str, within_s: float, errors: bool = False) -> str:
+    """Run a program; return its output, "" if it cannot be run or does not end in time.
+
+    With *errors* its standard error counts too.
+    """
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, timeout=within_s
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + (done.stderr if errors else "")
+
+
 def _runs(pid: int) -> bool:
     return stat_fields(pid)[:1] not in ([], ["Z"], ["X"])
 

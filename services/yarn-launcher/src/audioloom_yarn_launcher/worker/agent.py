@@ -50,8 +50,10 @@ from audioloom_yarn_launcher.rendezvous.roles import (
     Group,
     leads,
     ranks_of,
+    size_of,
     tasks,
 )
+from audioloom_yarn_launcher.rendezvous.status import status_key
 from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.system import bind_address, ports, processes
 from audioloom_yarn_launcher.system.files import is_full, tail
@@ -59,9 +61,9 @@ from audioloom_yarn_launcher.system.redaction import restore
 from audioloom_yarn_launcher.worker.environment import environment, marker
 from audioloom_yarn_launcher.worker.heartbeat import Heartbeat, WatchedProcess
 from audioloom_yarn_launcher.worker.log import DirectLog, PublishedLog, open_log, warn
-from audioloom_yarn_launcher.worker.resource_usage import UsageRecorder
 from audioloom_yarn_launcher.worker.socket_watch import SocketWatch
 from audioloom_yarn_launcher.worker.state_machine import Action, State, next_action
+from audioloom_yarn_launcher.worker.status_report import PROGRESS, ProgressFeed, StatusReport
 
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.worker.tensorboard import TensorBoard
@@ -270,7 +272,8 @@ class Worker:
     def _start(self, plan: Plan, membership: Membership) -> None:
         rank, generation = self._position
         folder = locate(plan.folder)
-        log = open_log(folder, rank, membership.attempt, again=membership.again)
+        size = size_of(plan.roles)
+        log = open_log(folder, rank, membership.attempt, size, again=membership.again)
         self._marker = marker(plan, self._context.container or self._mine.id, generation)
         group, _ = tasks(plan.roles)[rank]
         # A role's own command has no masked words.
@@ -280,8 +283,12 @@ class Worker:
         if group.role == TENSORBOARD:
             tensorboard = self._open_tensorboard(folder, page_port or 0)
             command = tensorboard.fill_in(command)
+        ending = ExitStack()
+        feed = ProgressFeed()
+        ending.callback(feed.close)
         variables = {
             **environment(self._context.environment, plan, membership, rank, page_port=page_port),
+            PROGRESS: feed.path,
             processes.MARKER: self._marker,
         }
         if self._binding.exposed:
@@ -289,9 +296,16 @@ class Worker:
         process = processes.start(
             command, environment=self._binding.variables(variables), output=log.output
         )
-        ending = ExitStack()
-        usage = UsageRecorder(folder, rank, membership.attempt, process.pid, log.page)
-        ending.callback(usage.close)
+        key = status_key(rank)
+        status = StatusReport(
+            lambda text: self._store.transaction([], [Put(key, text)]),
+            {"rank": rank, "attempt": membership.attempt, "generation": membership.generation},
+            process.pid,
+            feed,
+            size,
+            log.page,
+        )
+        ending.callback(status.close)
         if self._binding.address:
             report = partial(warn, log.output)
             sockets = SocketWatch(process.pid, self._marker, self._binding.address, report)

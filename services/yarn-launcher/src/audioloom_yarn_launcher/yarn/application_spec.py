@@ -14,7 +14,6 @@ from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.resources import Resources
-from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.container_variables import carry
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NAME
 
@@ -30,7 +29,7 @@ class Shape:
 
     Args:
         run_folder: URI of the run folder, a part of the application's name.
-        roles: resources of each role, each a skein service; empty if all are workers.
+        roles: resources of each role, each a skein service; the first worker is `worker_0`.
         environment: URI of the command's environment, or None.
         public: everybody may read the environment, so a node keeps one copy for all users.
         files: URI by name, for the working folder of each worker.
@@ -40,26 +39,19 @@ class Shape:
     """
 
     run_folder: str
-    launch: str
     queue: str
     node_label: str
     coordinator: Resources
-    worker: Resources
-    environment: str | None
-    files: Mapping[str, str]
-    variables: Mapping[str, str]
     coordinator_variables: Mapping[str, str]
-    advertise: str
-    systems: tuple[str, ...] = ()
+    roles: Mapping[str, Resources]
+    environment: str | None = None
+    launch: str = ""
+    advertise: str = ""
     public: bool = False
-    roles: Mapping[str, Resources] = field(default_factory=dict)
-
-    @property
-    def services(self) -> Mapping[str, Resources]:
-        """The resources of each role's containers; the first worker is `worker_0`."""
-        return self.roles or {WORKER: self.worker}
-
+    files: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    systems: tuple[str, ...] = ()
     view_users: tuple[str, ...] = ()
     ui_users: tuple[str, ...] = ()
 
@@ -109,7 +101,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
                 "script": f"{program} worker --launch={shape.launch} --role={role}"
                 f" --advertise={shlex.quote(shape.advertise)}\n",
             }
-            for role, resources in shape.services.items()
+            for role, resources in shape.roles.items()
         },
     }
 
@@ -129,7 +121,7 @@ def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
             hint="Give another --node-label, or ask who runs the cluster.",
         )
     for asked, flags in (
-        *((each, "--memory, --vcores or --gpus") for each in shape.services.values()),
+        *((each, "--memory, --vcores or --gpus") for each in shape.roles.values()),
         (shape.coordinator, "--coordinator-memory"),
     ):
         if not any(asked.fits(node) for node in nodes.values()):

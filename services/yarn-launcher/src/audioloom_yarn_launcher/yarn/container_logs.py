@@ -1,15 +1,19 @@
-"""The logs of running containers, from the web pages of their nodes.
+"""The logs of containers: of running ones from the pages of their nodes, of a master from YARN.
 
-The nodes of a cluster with Kerberos refuse these requests. Then the logs count as unknown.
+The nodes of a cluster with Kerberos refuse these requests. Then the logs count as unknown. YARN's
+diagnostics of an application hold only the shell's output from before the master started.
 """
 
 import re
+import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from audioloom_hadoop.rest import fetch
 
 from audioloom_yarn_launcher.errors import NoCluster
+from audioloom_yarn_launcher.system.polling import poll
+from audioloom_yarn_launcher.system.processes import output_of
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.containers import ContainerState
 
@@ -72,3 +76,32 @@ def _tail(page: str) -> str:
     text = data.decode("utf-8", errors="replace")
     whole = text.partition("\n")[2] if length > len(data) else ""
     return (whole or text).rstrip()
+
+
+FILES = "application.master.log,application.driver.log"
+WITHIN_S = 20.0
+MOST_LINES = 12
+_PIECE = re.compile(r"^LogContents:\n(.*?)^End of LogType:", re.DOTALL | re.MULTILINE)
+_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader|WARN conf.Configuration: ")
+
+
+def last_words(application: str) -> str:
+    """Return the last lines of the application master's logs; "" without log aggregation.
+
+    YARN collects the logs after the end, so this asks again for `WITHIN_S` seconds.
+    """
+    command = ["yarn", "logs", "-applicationId", application, "-am", "ALL", "-log_files", FILES]
+
+    def ask() -> str:
+        return said_in(output_of(*command, within_s=WITHIN_S))
+
+    if shutil.which("yarn") is None:
+        return ""
+    return poll(ask, every_s=1.0, within_s=WITHIN_S) or ""
+
+
+def said_in(output: str) -> str:
+    """Return the last lines of the output of `yarn logs` that carry information."""
+    lines = [line for piece in _PIECE.findall(output) for line in piece.splitlines()]
+    kept = [line for line in lines if line.strip() and not _NOISE.search(line)]
+    return "\n".join(kept[-MOST_LINES:])
