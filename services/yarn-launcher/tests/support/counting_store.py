@@ -55,10 +55,10 @@ class CountingStore(MemoryStore):
         self._count(1)
         return super().open_read(location)
 
-    def start(self, temporary: Location, *, private: bool) -> Any:
+    def start(self, temporary: Location, *, private: bool, replication: int | None) -> Any:
         """Create a file, get a block for it, and complete it."""
         try:
-            writer = super().start(temporary, private=private)
+            writer = super().start(temporary, private=private, replication=replication)
         except NotFound:
             self._count(1)
             raise
