@@ -113,7 +113,11 @@ class MemoryStore(StagedBackend, StandIn):
         commit(temporary, target, size, self.rename, self._look, _Prompt())
 
     def start(
-        self, temporary: Location, *, private: bool, replication: int | None
+        self,
+        temporary: Location,
+        *,
+        private: bool,
+        replication: int | None,  # noqa: ARG002
     ) -> _MemoryWriter:
         """In a folder that is there."""
         if not self._is_folder(temporary.parent):
