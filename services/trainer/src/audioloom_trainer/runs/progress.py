@@ -41,6 +41,7 @@ class ProgressFile:
 
     Args:
         common: fields of every line.
+        measured: makes the fields of a line that change.
         local: path of the file from which a launcher publishes the lines; "" without a launcher.
             Where this process cannot write to it, it publishes the lines itself.
     """
@@ -52,14 +53,24 @@ class ProgressFile:
         common: dict[str, Any],
         local: str = "",
         clock: Callable[[], float] = time.monotonic,
+        measured: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         self._run, self._where = run, run / f"progress/{rank}.jsonl"
         self._common = common
         self._local = local if os.access(local, os.W_OK) else ""  # its launcher may be elsewhere
-        self._clock = clock
+        self._clock, self._measured = clock, measured
         self._lines = [] if self._local else read_progress(self._where)
         self._written = float("-inf")
         self._writer: threading.Thread | None = None
+
+    def always(self, **values: Any) -> None:
+        """Add fields to every line from now on."""
+        self._common = self._common | values
+
+    def line(self, event: str, **values: Any) -> dict[str, Any]:
+        """Return a line as it would be noted now."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return {"time": now, "event": event, **self._common, **self._measured(), **values}
 
     def step(self, **values: Any) -> None:
         """Note a step; the file is written at most every few seconds."""
@@ -135,8 +146,7 @@ class ProgressFile:
             failures.append(error)
 
     def _add(self, event: str, values: dict[str, Any]) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._lines.append({"time": now, "event": event, **self._common, **values})
+        self._lines.append(self.line(event, **values))
         del self._lines[:-_MOST_LINES]
 
 

@@ -55,7 +55,7 @@ class Session:
 
     def __post_init__(self) -> None:
         spec, scoring = self.spec, self.scoring
-        self._gang, self._model = scoring.gang, scoring.model
+        self._gang, self._model, self._watch = scoring.gang, scoring.model, scoring.watch
         self._cluster, self._replicas = self._gang.cluster, self._gang.replicas
         self._settings, self._train_split, self._steps = spec.settings, spec.train, spec.steps
         last = (self._train_split.layout.total - 1) % self._settings.batch_size + 1
@@ -85,6 +85,7 @@ class Session:
             Stopped: SIGTERM arrived; a checkpoint of the last step was saved.
             BadData, BadConfiguration, TryAgain: of a step, of a comparison or of staging.
         """
+        self._watch.enter("steps")
         while self.position.epoch < self._settings.epochs and not self.position.stopped:
             if self.position.step == 0:
                 self.callbacks.call("on_epoch_begin", self.position.epoch)
@@ -117,7 +118,8 @@ class Session:
             k = self._next_block()
             started = time.monotonic()
             signals = [float(self.stop.requested), *self._chiefs_signals()]
-            with self.scoring.watched(f"at step {self._global_step + 1}"):
+            part = "steps" if self._traced else "tracing"
+            with self._watch.during(part), self.scoring.watched(f"at step {self._global_step + 1}"):
                 outcome = self._train(batches, k, signals)
             sizes = self.scoring.check(
                 outcome, self._train_split, position.step, f"epoch {position.epoch + 1}"
@@ -196,7 +198,8 @@ class Session:
         if stopping or due or (every and step % every == 0):
             self._save()
         if stopping:
-            self.checkpoints.wait()
+            with self._watch.during("checkpoint_stall"):
+                self.checkpoints.wait()
             self.progress.event("stopped", step=self._global_step)
             raise Stopped(
                 f"{int(stopping)} of {self._cluster.size} workers received SIGTERM",
@@ -206,6 +209,10 @@ class Session:
 
     def _save(self) -> None:
         """Save a checkpoint; all workers read the state, because its sums are collective."""
+        with self._watch.during("checkpoint_stall"):
+            self._saved()
+
+    def _saved(self) -> None:
         with self.scoring.watched(f"at the checkpoint of step {self._global_step}"):
             state = snapshot(self._model) | self.callbacks.arrays()
         self.position.callbacks = self.callbacks.state()
@@ -236,6 +243,7 @@ class Session:
         storage = min(wait, (self._staged - before) / seconds)
         if self._traced:  # TensorFlow traces the graph in the first block
             self.timeline.add(Interval(self._global_step, k, per_step, wait, storage))
+            self._watch.move(waited, "input_stall")
         self._traced = True
         self._wanted_block = max(1, min(_MOST_STEPS, int(_BLOCK_SECONDS / max(per_step, 1e-6))))
         self.bar.advance(k)
