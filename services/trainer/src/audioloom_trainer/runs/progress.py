@@ -75,7 +75,12 @@ class ProgressFile:
     def step(self, **values: Any) -> None:
         """Note a step; the file is written at most every few seconds."""
         self._add("step", values)
-        steps = [line for line in self._lines if line.get("event") == "step"]
+        since = self._lines[-1].get("since")  # the last steps of an earlier process tell its end
+        steps = [
+            line
+            for line in self._lines
+            if line.get("event") == "step" and line.get("since") == since
+        ]
         if len(steps) > _MOST_STEP_LINES:
             self._lines.remove(steps[0])
         every = LOCAL_EVERY_SECONDS if self._local else EVERY_SECONDS
