@@ -3,9 +3,9 @@
 A launcher names a file of this machine. The worker appends its lines there, and the launcher
 publishes them for all workers together. Without a launcher the worker publishes
 `progress/<rank>.jsonl` in the run folder itself. Storage cannot append, so the whole file is
-rewritten, but rarely. It keeps all lines of epochs and events and the last few of the other lines.
-A failed write is logged and never ends a run, and the loop does not wait long for storage that does
-not answer.
+rewritten, but rarely. It keeps all lines of epochs and events, and the last few steps of each
+process. A failed write is logged and never ends a run, and the loop does not wait long for storage
+that does not answer.
 """
 
 import json

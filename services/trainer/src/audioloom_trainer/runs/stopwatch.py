@@ -1,7 +1,7 @@
 """The wall time of this process, divided into the classes that a trainer measures.
 
 At each moment exactly one class is running, so the classes sum to the time that has passed. A
-change of the class costs a microsecond and waits for no device.
+change of the class costs microseconds and waits for no device.
 """
 
 import os
