@@ -7,10 +7,12 @@ the sum at the end of a block, so all workers decide alike.
 import time
 from collections import deque
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import structlog
+from audioloom_runs.run_times import wall_time
 from audioloom_stage.progress_bar import Progress
 from numpy.typing import NDArray
 
@@ -24,6 +26,7 @@ from audioloom_trainer.runs.checkpoint import CheckpointWriter
 from audioloom_trainer.runs.progress import ProgressFile
 from audioloom_trainer.runs.summaries import Summaries
 from audioloom_trainer.runs.timeline import Interval, Timeline, summed, waiting
+from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.runtime.signals import StopRequest
 from audioloom_trainer.training.callbacks import Callbacks
 from audioloom_trainer.training.spec import RunSpec, TrainingPosition, loss_limit, needs
@@ -101,6 +104,12 @@ class Session:
             self.position.history[-1].update(last)
             if self._cluster.is_chief:
                 self._summaries.write(self._global_step, last)
+
+    def wall_time(self) -> dict[str, float]:
+        """Return the wall time of the run until now, by class, across its attempts."""
+        newest = self.progress.line("end", step=self._global_step)
+        seconds = with_retries(partial(wall_time, self.spec.plan.folder, newest))
+        return {name: round(value, 3) for name, value in seconds.items() if value}
 
     @property
     def _global_step(self) -> int:

@@ -12,7 +12,6 @@ from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import TrainingRunStats
 from audioloom_manifest.publication import Attempt, Committed, commit
 from audioloom_runs.attempts import new_attempt
-from audioloom_runs.run_times import wall_time
 from audioloom_stage.progress_bar import progress
 from numpy.typing import NDArray
 
@@ -101,6 +100,7 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
     with events.failure_noted():
         if cluster.is_chief:
             files, stats = _results(spec, session, attempt)
+            attempt.seconds.update(session.wall_time())
             committed = with_retries(partial(commit, spec.plan, attempt, files, stats))
         # A barrier: no worker may end while another worker still needs it.
         require_consensus(gang, {"end": spec.plan.name}, "at the end")
@@ -177,7 +177,7 @@ def _train(
 def _results(
     spec: RunSpec, session: Session, attempt: Attempt
 ) -> tuple[list[FileEntry], TrainingRunStats]:
-    """Write the results of a training, and note in the attempt where its time went."""
+    """Write the results of a training, and note in the attempt which part limited its speed."""
     model, shard_set, folder = session.scoring.model, spec.shard_set, spec.plan.folder
     train, epochs = spec.train, session.position.epoch
     evaluation = with_retries(partial(evaluation_report, shard_set, session.evaluated, train=train))
@@ -204,10 +204,8 @@ def _results(
     made = model_files(_alone(spec, model, values), spec.feature, shard_set)
     files += [with_retries(partial(write_file, folder, *each)) for each in made]
     intervals = session.timeline.intervals
-    newest = session.progress.line("end", step=stats.steps)
-    seconds = with_retries(partial(wall_time, folder, newest))
-    attempt.seconds.update({name: round(value, 3) for name, value in seconds.items() if value})
-    page = report(spec.plan.name, _facts(spec, stats), history, shown, intervals, seconds)
+    facts, seconds = _facts(spec, stats), session.wall_time()
+    page = report(spec.plan.name, facts, history, shown, intervals, seconds)
     files.append(with_retries(partial(write_report, folder, page)))
     attempt.settings.update(
         devices=describe_devices(),
