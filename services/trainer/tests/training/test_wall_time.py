@@ -26,6 +26,8 @@ class Runs:
     def __init__(self, forkserver: ForkServer, root: Path) -> None:
         self.forkserver, self.root = forkserver, root
         self.made = make_shards(root, records={"train": 61, "val": 23}, lanes=6)
+        ready = forkserver.run("list", "--root", root)  # the first fork waits for TensorFlow
+        assert 0 == ready.code, ready.err
 
     def attempt(self, name: str, codes: list[int], *faults: dict[str, Any]) -> tuple[float, float]:
         """Run a gang; return when it was started and when the chief wrote its last line."""
