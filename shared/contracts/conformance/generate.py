@@ -1100,7 +1100,7 @@ def ordered(run: Run) -> Run:
 
 
 def minor_1() -> None:
-    """Version 1.1: storages of objects; the agreement and the digests of features."""
+    """Version 1.1: object stores; agreement and digests of features; wall times."""
     for kind, make in KINDS.items():
         run = at_minor_1(make(COMPLETE))
         if kind == "features":
@@ -1111,6 +1111,8 @@ def minor_1() -> None:
                 "deviation": 0.00025,
             }
             run.manifest["recipe"]["digest"] = "head"
+        if kind == "training-run":
+            run.manifest["execution"]["seconds"] = {"importing": 4.5, "steps": 60.25, "end": 2}
         good(f"{kind}-1.1-complete", "3.6", f"every field of a {kind} manifest", run)
         good(f"{kind}-1.1-minimal", "3.6", "no field of version 1.1", at_minor_1(make(MINIMAL)))
         run = at_minor_1(make(COMPLETE))
@@ -1138,6 +1140,10 @@ def minor_1() -> None:
         bad(
             f"features-1.1-agreement-{name}", "8.2", "a field that is out of bounds", MALFORMED, run
         )
+    for name, amount in (("negative", -1.0), ("text", "1"), ("huge", 1e11)):
+        run = at_minor_1(training_run(COMPLETE))
+        run.manifest["execution"]["seconds"] = {"steps": amount}
+        bad(f"training-run-1.1-seconds-{name}", "10.6", "no seconds of a class", MALFORMED, run)
     run = at_minor_1(features(COMPLETE))
     run.manifest["recipe"]["digest"] = "tail"
     bad("features-1.1-digest-unknown", "8.1", "a digest that 1.1 does not know", MALFORMED, run)

@@ -18,8 +18,10 @@ from audioloom_manifest.fields import (
     Sha256,
     Text,
     Word,
+    since,
 )
 
+Seconds = Annotated[float, Field(ge=0, le=1e10)]
 Kind = Literal["recordings", "features", "shards", "training-run"]
 
 DERIVED: dict[Kind, frozenset[str]] = {
@@ -120,6 +122,10 @@ class Execution(Part):
     counts: dict[Word, Count] = Field(
         default_factory=dict,
         description="what this try did: units_placed, and of these units_local, where blocks lie",
+    )
+    seconds: Annotated[dict[Word, Seconds], since(1, {})] = Field(
+        default_factory=dict,
+        description="wall time of the run by class, across attempts; empty if it was not measured",
     )
 
 

@@ -82,6 +82,8 @@ class Attempt:
     settings: dict[str, Any] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     """Filled in on the way: what this try did."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Filled in at the end: the wall time of the run by class."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
@@ -95,6 +97,7 @@ class Attempt:
             versions=self.versions,
             settings=self.settings,
             counts=self.counts,
+            seconds=self.seconds,
         )
 
 

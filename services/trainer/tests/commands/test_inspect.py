@@ -55,6 +55,8 @@ def test_a_committed_run_is_shown(trainer: Trainer, trained: Trained) -> None:
         "majority",
         "val_accuracy",
         "steps waited for input",
+        "wall time",
+        "importing",
     ):
         assert text in ran.out
     *_, history = ran.out.rpartition("\n\n")
@@ -95,6 +97,8 @@ def test_an_unfinished_run_says_how_far(
     assert "checkpoints: step-00000012" in ran.out
     data = trainer("inspect", folder, "--json").data
     assert ("unfinished", [12]) == (data["state"], data["checkpoints"])
+    assert data["seconds"]["steps"] > 0
+    assert "wall time" in ran.out
     assert {"0": "done", "1": "step"} == {
         rank: line["event"] for rank, line in data["workers"].items()
     }

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from audioloom_trainer.evaluation.calibration import binned, calibration
-from audioloom_trainer.reporting.charts import line_chart, reliability_chart
+from audioloom_trainer.reporting.charts import line_chart, reliability_chart, share_bar
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +42,19 @@ def test_higher_is_higher() -> None:
     assert x1 < x2 < x3
     assert y2 < y3 < y1
     assert {"0.0", "1.0", "1", "3"} <= set(re.findall(r">([0-9.]+)</text>", chart))
+
+
+def test_the_parts_of_a_bar_fill_it() -> None:
+    """Side by side, each in a colour of its own that it keeps when another part is 0."""
+    parts = {f"part {number}": float(number) for number in range(11)}
+    bar = ET.fromstring(share_bar(parts, "s"))  # noqa: S314  (our own)
+    rects = [each.attrib for each in bar.find("svg").iter("rect")]  # type: ignore[union-attr]
+    assert 10 == len({each["fill"] for each in rects})
+    ends = [float(each["x"]) + float(each["width"]) for each in rects]
+    assert [0.0, *ends[:-1]] == pytest.approx([float(each["x"]) for each in rects], abs=1e-3)
+    assert 900.0 == pytest.approx(ends[-1])
+    alone = ET.fromstring(share_bar(parts | {"part 1": 0.0}, "s"))  # noqa: S314  (our own)
+    assert rects[1]["fill"] == next(alone.find("svg").iter("rect")).attrib["fill"]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("right", [0.0, 0.5, 1.0])

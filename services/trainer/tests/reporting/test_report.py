@@ -44,13 +44,14 @@ def evaluation(labels: tuple[str, ...]) -> dict[str, Any]:
 
 
 HISTORY = [{"epoch": 1, "loss": 2.0, "val_loss": 2.5}, {"epoch": 2, "loss": 1.0, "val_loss": 2.0}]
+SECONDS = {"importing": 12.5, "steps": 80.0, "lost_steps": 7.5}
 TIMES = [Interval(16 * n, 16, 0.02, 0.25, 0.1) for n in range(1, 2000)]
 
 
 def test_nothing_that_is_shown_is_run(tmp_path: Path) -> None:
     """Labels, paths, names and facts are text, to a browser too, and all of the text is there."""
     facts = [(text, text) for text in HOSTILE]
-    html = report(HOSTILE[0], facts, HISTORY, evaluation(HOSTILE), TIMES)
+    html = report(HOSTILE[0], facts, HISTORY, evaluation(HOSTILE), TIMES, SECONDS)
     page = tmp_path / "report.html"
     probe = "<script>document.documentElement.id = 'ran'</script>"
     page.write_text(html.replace("</body>", f"{probe}</body>"))  # even a hole would run nothing
@@ -74,7 +75,7 @@ def test_the_probe_would_run_without_the_policy(tmp_path: Path) -> None:
 
 def test_many_classes_stay_readable() -> None:
     """The fifty in most mistakes, and the two hundred of the lowest recall; it says so."""
-    html = report("run", [], HISTORY, evaluation(tuple(f"word{n}" for n in range(300))), [])
+    html = report("run", [], HISTORY, evaluation(tuple(f"word{n}" for n in range(300))), [], {})
     assert "Of 300 classes these 50 have most errors." in html
     assert "Of 300 classes the 200 of the lowest recall." in html
     assert 50 == html.count('class="tilt"')
@@ -84,11 +85,12 @@ def test_what_is_not_known_is_said() -> None:
     """No empty plot: no times, no probabilities, no split to score."""
     found = evaluation(("a", "b"))
     found["splits"]["val"] |= {"calibration": None, "worst": []}
-    html = report("run", [], HISTORY, found, [])
+    html = report("run", [], HISTORY, found, [], {})
     assert "This run has no times of steps" in html
+    assert "The wall time of this run is not known" in html
     assert "The outputs of this model are not probabilities" in html
     nothing = {"labels": [], "splits_by": "", "splits": {}}
-    assert "so there are no scores" in report("run", [], HISTORY, nothing, [])
+    assert "so there are no scores" in report("run", [], HISTORY, nothing, [], {})
 
 
 def test_numbers_have_scores_and_no_classes() -> None:
@@ -98,8 +100,9 @@ def test_numbers_have_scores_and_no_classes() -> None:
         "splits_by": "group",
         "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
     }
-    html = report("run", [], HISTORY, found, TIMES)
+    html = report("run", [], HISTORY, found, TIMES, SECONDS)
     assert "2.0000" in html
+    assert "steps 80.0 s (80.0%)" in html
     assert "of val" not in html
 
 

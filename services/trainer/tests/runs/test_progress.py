@@ -145,6 +145,31 @@ def test_a_launcher_gets_the_lines_in_a_file_of_this_machine(tmp_path: Path) -> 
     assert not (tmp_path / "progress").exists()
 
 
+def test_a_line_has_what_is_measured_when_it_is_noted(tmp_path: Path) -> None:
+    """And the fields that are known from some line on; a line only asked for is left out."""
+    numbers = iter(range(9))
+    file = ProgressFile(locate(tmp_path), 0, COMMON, measured=lambda: {"seconds": next(numbers)})
+    file.event("start")
+    file.always(from_step=7)
+    assert {**COMMON, "seconds": 1, "from_step": 7}.items() <= file.line("end").items()
+    file.event("done")
+    found = [(line["event"], line["seconds"], line.get("from_step")) for line in lines(tmp_path)]
+    assert [("start", 0, None), ("done", 2, 7)] == found
+
+
+def test_the_last_steps_of_an_earlier_process_are_kept(tmp_path: Path) -> None:
+    """They tell how far it came, however many steps follow."""
+    clock = Clock()
+    for since in (1.0, 2.0):
+        measured = dict.fromkeys(["since"], since)
+        file = ProgressFile(locate(tmp_path), 0, COMMON, clock=clock, measured=measured.copy)
+        for step in range(50):
+            file.step(step=step)
+        file.event("done")
+    steps = [line["since"] for line in lines(tmp_path) if line["event"] == "step"]
+    assert [1.0] * 20 + [2.0] * 20 == steps
+
+
 def test_a_file_of_the_launcher_that_is_not_there_is_no_loss(tmp_path: Path) -> None:
     """As in a container of the user's own, which does not see it: the trainer publishes itself."""
     ProgressFile(locate(tmp_path), 0, COMMON, str(tmp_path / "local")).event("start")

@@ -1,6 +1,7 @@
 import json
 import re
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from launcher_processes import finish, until
 def lines_of(folder: Path) -> list[str]:
     text = show_status(StatusSettings(run=str(folder))).text
     return [text] if isinstance(text, str) else list(text)
+
+
+def data_of(folder: Path) -> dict[str, Any]:
+    return dict(show_status(StatusSettings(run=str(folder))).data)
 
 
 def table(folder: Path, *names: str) -> list[list[str]]:
@@ -100,6 +105,33 @@ def test_the_launcher_s_record_of_the_progress_is_shown(launches: Any) -> None:
         (folder / f"progress/{name}.jsonl").write_text(f"{text}\nnonsense\n")
     rows = table(folder, "rank", "step", "loss", "steps/s", "memory")
     assert [["0", "9", "0.5", "-", "2.0 GiB"], ["1", "7", "0.5", "2", "-"]] == rows
+
+
+def test_the_wall_time_of_all_attempts_is_shown(launches: Any) -> None:
+    """By class, from the records of the launcher and what a trainer measured in each attempt."""
+    launches.go()
+    assert 0 == finish(launches.start("0.1:exit=3", options=("--workers=2",)))[0]
+    folder = launches.the_run()
+    assert {} == data_of(folder)["seconds"]  # this program measures nothing
+    shutil.rmtree(folder / "progress", ignore_errors=True)
+    (folder / "progress").mkdir()
+    for attempt, first in ((1, 0), (2, 5)):
+        seconds = {"importing": 0.001, "steps": 0.002}
+        line = {"rank": 0, "attempt": attempt, "from_step": first, "step": 10, "seconds": seconds}
+        (folder / f"progress/{attempt}.1.jsonl").write_text(json.dumps(line))
+    found = data_of(folder)["seconds"]
+    first, last = read_attempts(locate(folder))[0], read_attempts(locate(folder))[-1]
+    begun, ended = (
+        datetime.fromisoformat(each).timestamp()
+        for each in (first.started.started, last.ended.ended)  # type: ignore[union-attr, arg-type]
+    )
+    assert ended - begun == pytest.approx(sum(found.values()), abs=0.01)
+    assert (0.002, 0.003) == (found["importing"], found["steps"])
+    assert found["restart"] > 0
+    assert found["lost_steps"] > 0
+    assert any(line.startswith("lost steps ") for line in lines_of(folder))
+    assert first.formed is not None
+    assert first.formed.localising_s <= found["containers"] + found["localising"] + 0.01
 
 
 def test_what_a_terminal_would_obey_is_escaped(launches: Any) -> None:

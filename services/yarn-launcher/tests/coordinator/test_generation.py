@@ -114,7 +114,7 @@ def form(pending: int, limits: Limits, workers: type[Absentees] = Absentees) -> 
     plan = Plan(of_workers(2), ("train",), "/run", "m")
     gang = gang_of(store, workers(store, pending), plan, wakes, limits)
     gang.driver.begin(0)
-    went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
+    went = run_generation(gang, attempt=1, generation=0, formed=lambda *_: None)
     assert went.membership is None
     assert [] == list(went.exits)
     return went
@@ -182,7 +182,7 @@ def test_a_worker_that_freezes_before_the_gang_is_complete_is_lost() -> None:
     workers, plan = Frozen(store), Plan(of_workers(2), ("train",), "/run", "m", frozen_s=0.5)
     gang = gang_of(store, workers, plan, wakes, Limits(600))
     gang.driver.begin(0)
-    went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
+    went = run_generation(gang, attempt=1, generation=0, formed=lambda *_: None)
     assert went.cause is not None
     assert ("lost", 75) == (went.cause.kind, went.cause.exit_code)
     assert "worker_0 was lost before the gang was complete: its agent sent" in went.cause.text
@@ -197,7 +197,13 @@ def run(says: Exit, *, goes_on: bool = True) -> tuple[GenerationResult, list[boo
     gang = gang_of(store, workers, plan, wakes, Limits(60))
     memberships: list[Membership] = []
     gang.driver.begin(0)
-    went = run_generation(gang, attempt=1, generation=0, formed=memberships.append, goes_on=goes_on)
+    went = run_generation(
+        gang,
+        attempt=1,
+        generation=0,
+        formed=lambda members, _: memberships.append(members),
+        goes_on=goes_on,
+    )
     assert 1 == len(memberships)
     assert order_key("end", 0) in store.get_prefix("")
     return went, workers.requests

@@ -31,6 +31,16 @@ def test_who_waits_for_a_place_is_not_late() -> None:
     assert -1 == gang.left(71, pending=0)
 
 
+def test_localising_begins_with_the_last_container() -> None:
+    """No second of it has passed while a worker waits for its container."""
+    gang = Formation()
+    gang.left(50, pending=1)
+    assert 0.0 == gang.timer.localising_s
+    gang.left(60, pending=0)
+    gang.left(64, pending=0)
+    assert 4.0 == gang.timer.localising_s
+
+
 def test_of_two_that_wait_for_each_other_one_gives_back_first() -> None:
     """Chance says which: both have waited as long as they were told to, one of them longer."""
     hasty, patient = Formation(chance=0.0), Formation(chance=1.0)

@@ -5,6 +5,7 @@ import json
 import pytest
 from audioloom_yarn_launcher.rendezvous.status import (
     BLOCK,
+    MOST_CLASSES,
     MOST_PEERS,
     WORDS,
     merged,
@@ -30,10 +31,18 @@ def test_the_newest_value_of_each_field_is_kept() -> None:
     assert first | {"event": "failed", "error": "PeerLost", "peer_ranks": [2]} == last
 
 
+def test_the_classes_of_the_wall_time_are_kept() -> None:
+    """All of the newest line, but for what is no number of seconds or has no name of a class."""
+    line = {"from_step": 5, "seconds": {"steps": 1.5, "importing": 2, "end": "3", "\ud800": 1}}
+    expected = {"from_step": 5, "seconds": {"steps": 1.5, "importing": 2}}
+    assert expected == merged({"seconds": {"tracing": 9.0}}, line)
+
+
 @pytest.mark.parametrize(
     "line",
     [
         {"step": "7", "loss": None, "event": 3, "peer_ranks": "all"},
+        {"seconds": ["steps"]},
         {"step": 1 << 64, "text": ["a"], "peer_ranks": {"0": 1}},
     ],
 )
@@ -42,12 +51,16 @@ def test_a_value_of_another_type_is_left_out(line: dict[str, object]) -> None:
     assert {"step": 1} == merged({"step": 1}, line)
 
 
-@given(st.dictionaries(st.sampled_from([*WORDS, "step", "loss", "peer_ranks"]) | st.text(), values))
+NAMES = st.sampled_from([*WORDS, "step", "loss", "peer_ranks", "seconds"]) | st.text()
+
+
+@given(st.dictionaries(NAMES, values))
 def test_whatever_a_program_says_a_status_is_small_and_can_be_sent(line: dict[str, object]) -> None:
     """A thousand of them go through one store."""
     whole = merged({}, line | dict.fromkeys(WORDS, "�一" * 5000))
     many = merged(whole, {"peer_ranks": list(range(9000))})
-    assert MOST_PEERS == len(many["peer_ranks"])
+    many = merged(many, {"seconds": {f"{n}" * 8: n for n in range(1000, 3000)} | {"x" * 33: 1}})
+    assert (MOST_PEERS, MOST_CLASSES) == (len(many["peer_ranks"]), len(many["seconds"]))
     assert len(json.dumps(many, ensure_ascii=False).encode()) < MOST_BYTES
 
 

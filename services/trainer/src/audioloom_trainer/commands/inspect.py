@@ -10,6 +10,7 @@ from audioloom_manifest.errors import MissingManifest
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.run_times import wall_time, wall_time_table
 from audioloom_runs.tables import facts, table
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import Result
@@ -76,9 +77,12 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         *_held_up(manifest.execution.settings),
     ]
     scores = {name: dict(found) for name, found in stats.scores.items()}
-    text = facts(dict(known)) + "\n\n" + score_table(scores) + "\n\n" + _history(history)
+    parts = [facts(dict(known)), score_table(scores)]
+    if manifest.execution.seconds:
+        parts.append(wall_time_table(manifest.execution.seconds))
+    parts.append(_history(history))
     return Result(
-        text=text,
+        text="\n\n".join(parts),
         data={
             "location": str(opened.location),
             "state": "committed",
@@ -119,6 +123,8 @@ def _unfinished(
     text = f"{folder}: not committed\ncheckpoints: {saved}\n\n" + table(
         ("worker", "last event", "step", "attempt", "time", ""), rows
     )
+    if seconds := wall_time(folder):
+        text += "\n\n" + wall_time_table(seconds)
     return Result(
         text=text,
         data={
@@ -126,6 +132,7 @@ def _unfinished(
             "location": str(folder),
             "checkpoints": [step for _, step in checkpoints],
             "workers": progress,
+            "seconds": {**seconds},
         },
     )
 

@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 
 import keras
@@ -33,6 +33,7 @@ from audioloom_trainer.input.cache import open_cache
 from audioloom_trainer.input.dataset import BatchStream, stream
 from audioloom_trainer.input.sampler import Shuffle
 from audioloom_trainer.input.staging import Staging
+from audioloom_trainer.runs.stopwatch import Stopwatch
 from audioloom_trainer.settings import EvaluateSettings
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
@@ -52,16 +53,22 @@ class Scoring:
     """Steps that are done at a time; equal on all workers."""
     loss_limit: float | None = None
     """What the loss of a batch may be, as soon as a training knows it."""
+    watch: Stopwatch = field(default_factory=Stopwatch)
 
     def __post_init__(self) -> None:
         self.shard_set = self.staging.shard_set
         self._failure: BaseException | None = None
+        self._traced = False
         self._evaluate = make_evaluation_block(
             self.gang.strategy, self.model, self.gang.replicas, self.shard_set.classes
         )
 
     def evaluate(self, split: Split) -> SplitEvaluation:
         """Score a split on all workers together."""
+        with self.watch.during("evaluation"):
+            return self._evaluated(split)
+
+    def _evaluated(self, split: Split) -> SplitEvaluation:
         total = split.layout.total
         self.model.reset_metrics()
         batches = self.stream(split, None, 0)
@@ -69,8 +76,10 @@ class Scoring:
         loss, done, steps = 0.0, 0, steps_of(total, self.batch)
         while done < steps:
             k = min(self.block, steps - done)
-            with self.watched(f"while {split.name!r} was evaluated"):
+            part = "evaluation" if self._traced else "tracing"  # by TensorFlow, in the first block
+            with self.watch.during(part), self.watched(f"while {split.name!r} was evaluated"):
                 outcome, answers = self._evaluate(batches, k)
+            self._traced = True
             sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
             loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
             if counts.classes:

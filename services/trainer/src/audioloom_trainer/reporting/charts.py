@@ -1,4 +1,4 @@
-"""SVG charts for the report: lines over steps or epochs, and a reliability diagram."""
+"""SVG charts for the report: lines over steps or epochs, a reliability diagram, a bar."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,8 @@ _WIDTH, _HEIGHT = 440.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, _WIDTH - 14.0, 12.0, _HEIGHT - 40.0
 # The palette of Okabe and Ito, which colour-blind readers can tell apart.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_MORE = ("#000000", "#f0e442", "#595959", "#8c8c8c", "#bfbfbf")
+_BAR_WIDTH, _BAR_HEIGHT = 900.0, 30.0
 _TICKS = 5
 _MARKED = 40
 
@@ -87,6 +89,23 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
     return _figure(frame, joined(*bars, diagonal), label="accuracy over confidence", names=[])
 
 
+def share_bar(parts: Mapping[str, float], unit: str) -> Markup:
+    """Draw amounts as parts of one bar, with a legend; a name keeps its colour if others are 0."""
+    whole, left, drawn, legend = sum(parts.values()), 0.0, list[Markup](), list[Markup]()
+    for (name, amount), colour in zip(parts.items(), cycle((*_COLOURS, *_MORE)), strict=False):
+        if not amount:
+            continue
+        told = f"{name} {amount:,.1f} {unit} ({amount / whole:.1%})"
+        width = _BAR_WIDTH * amount / whole
+        title, area = element("title", told), {"width": width, "height": _BAR_HEIGHT}
+        drawn.append(element("rect", title, x=left, fill=colour, stroke="#fff", **area))
+        legend.append(_legend(told, colour, height=9))
+        left += width
+    view = f"0 0 {_BAR_WIDTH:g} {_BAR_HEIGHT:g}"
+    svg = element("svg", *drawn, viewBox=view, role="img", aria_label="shares of the wall time")
+    return element("figure", svg, element("figcaption", *legend), class_="bar")
+
+
 def _line(line: Points, across: _Axis, up: _Axis, colour: str) -> Markup:
     at = [(across.at(x), min(max(up.at(y), _TOP), _BOTTOM)) for x, y in line]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
@@ -115,11 +134,14 @@ def _text(text: str, x: float, y: float, anchor: str = "middle", **more: str) ->
 def _figure(frame: Markup, drawn: Markup, *, label: str, names: Sequence[str]) -> Markup:
     size = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
     svg = element("svg", frame, drawn, viewBox=size, role="img", aria_label=label)
-    legend = []
-    for name, colour in zip(names, cycle(_COLOURS), strict=False):
-        key = element("rect", width=14, height=3, y=3, fill=colour)
-        legend.append(element("span", element("svg", key, viewBox="0 0 14 9", class_="key"), name))
+    named = zip(names, cycle(_COLOURS), strict=False)
+    legend = [_legend(name, colour, height=3) for name, colour in named]
     return element("figure", svg, element("figcaption", *legend) if legend else None)
+
+
+def _legend(name: str, colour: str, *, height: float) -> Markup:
+    key = element("rect", width=14, height=height, y=(9 - height) / 2, fill=colour)
+    return element("span", element("svg", key, viewBox="0 0 14 9", class_="key"), name)
 
 
 def _axis(

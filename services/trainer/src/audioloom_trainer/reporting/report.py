@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from audioloom_runs.goodput import LABELS
 from audioloom_stage.redaction import redact
 
-from audioloom_trainer.reporting.charts import line_chart, reliability_chart
+from audioloom_trainer.reporting.charts import line_chart, reliability_chart, share_bar
 from audioloom_trainer.reporting.markup import Markup, element, joined, page
 from audioloom_trainer.reporting.style import STYLE
 from audioloom_trainer.runs.timeline import Interval, thinned
@@ -26,8 +27,18 @@ def report(
     history: Sequence[Mapping[str, float]],
     evaluation: Mapping[str, Any],
     timeline: Sequence[Interval],
+    seconds: Mapping[str, float],
 ) -> str:
-    """Return the report of a run as HTML; *title* is the run's name."""
+    """Return the report of a run as HTML.
+
+    Args:
+        title: the run's name.
+        facts: names and values.
+        history: the scores of each epoch.
+        evaluation: the scores of each split.
+        timeline: the times of the last attempt's steps.
+        seconds: the wall time of all attempts, by class.
+    """
     splits: Mapping[str, Any] = evaluation["splits"]
     return page(
         f"{title}: training run",
@@ -37,6 +48,7 @@ def report(
         _section("Scores", _scores(splits)),
         _section("Epochs", *_curves(history)),
         *(_split(name, found, evaluation["labels"]) for name, found in splits.items()),
+        _section("Wall time", _wall_time(seconds)),
         _section("Time per step", *_times(timeline)),
     )
 
@@ -178,6 +190,14 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> Markup:
     ]
     head = ("recording", "true", "predicted", "window", "channel", "confidence", "loss")
     return _table(head, rows, words=3)
+
+
+def _wall_time(seconds: Mapping[str, float]) -> Markup:
+    if not seconds:
+        return _note("The wall time of this run is not known.")
+    parts = {label: seconds.get(name, 0.0) for name, label in LABELS.items()}
+    whole = f"{sum(parts.values()):,.1f} s across all attempts, until this page was written."
+    return joined(share_bar(parts, "s"), _note(whole))
 
 
 def _times(timeline: Sequence[Interval]) -> list[Markup]:

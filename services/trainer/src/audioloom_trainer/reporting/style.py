@@ -31,6 +31,9 @@ svg text.name { font-size: 12px; fill: var(--ink); }
 .diagonal { stroke: #5d6b7a; stroke-dasharray: 5 4; }
 figcaption { padding-left: 3.6rem; font-size: .85rem; color: var(--quiet); }
 figcaption span { margin-right: 1.2rem; white-space: nowrap; }
+.bar { width: auto; }
+.bar > figcaption { padding-left: 0; }
+.bar span { display: inline-block; }
 .key { width: 16px; height: 10px; margin-right: .4rem; }
 .matrix td { text-align: right; min-width: 2.6rem; padding: .3rem .5rem; border: 1px solid #fff;
   font-variant-numeric: tabular-nums; background: var(--panel); }

@@ -3,9 +3,9 @@
 A launcher names a file of this machine. The worker appends its lines there, and the launcher
 publishes them for all workers together. Without a launcher the worker publishes
 `progress/<rank>.jsonl` in the run folder itself. Storage cannot append, so the whole file is
-rewritten, but rarely. It keeps all lines of epochs and events and the last few of the other lines.
-A failed write is logged and never ends a run, and the loop does not wait long for storage that does
-not answer.
+rewritten, but rarely. It keeps all lines of epochs and events, and the last few steps of each
+process. A failed write is logged and never ends a run, and the loop does not wait long for storage
+that does not answer.
 """
 
 import json
@@ -41,6 +41,7 @@ class ProgressFile:
 
     Args:
         common: fields of every line.
+        measured: makes the fields of a line that change.
         local: path of the file from which a launcher publishes the lines; "" without a launcher.
             Where this process cannot write to it, it publishes the lines itself.
     """
@@ -52,19 +53,34 @@ class ProgressFile:
         common: dict[str, Any],
         local: str = "",
         clock: Callable[[], float] = time.monotonic,
+        measured: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         self._run, self._where = run, run / f"progress/{rank}.jsonl"
         self._common = common
         self._local = local if os.access(local, os.W_OK) else ""  # its launcher may be elsewhere
-        self._clock = clock
+        self._clock, self._measured = clock, measured
         self._lines = [] if self._local else read_progress(self._where)
         self._written = float("-inf")
         self._writer: threading.Thread | None = None
 
+    def always(self, **values: Any) -> None:
+        """Add fields to every line from now on."""
+        self._common = self._common | values
+
+    def line(self, event: str, **values: Any) -> dict[str, Any]:
+        """Return a line as it would be noted now."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return {"time": now, "event": event, **self._common, **self._measured(), **values}
+
     def step(self, **values: Any) -> None:
         """Note a step; the file is written at most every few seconds."""
         self._add("step", values)
-        steps = [line for line in self._lines if line.get("event") == "step"]
+        since = self._lines[-1].get("since")  # the last steps of an earlier process tell its end
+        steps = [
+            line
+            for line in self._lines
+            if line.get("event") == "step" and line.get("since") == since
+        ]
         if len(steps) > _MOST_STEP_LINES:
             self._lines.remove(steps[0])
         every = LOCAL_EVERY_SECONDS if self._local else EVERY_SECONDS
@@ -135,8 +151,7 @@ class ProgressFile:
             failures.append(error)
 
     def _add(self, event: str, values: dict[str, Any]) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._lines.append({"time": now, "event": event, **self._common, **values})
+        self._lines.append(self.line(event, **values))
         del self._lines[:-_MOST_LINES]
 
 

@@ -7,10 +7,12 @@ the sum at the end of a block, so all workers decide alike.
 import time
 from collections import deque
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import structlog
+from audioloom_runs.run_times import wall_time
 from audioloom_stage.progress_bar import Progress
 from numpy.typing import NDArray
 
@@ -24,6 +26,7 @@ from audioloom_trainer.runs.checkpoint import CheckpointWriter
 from audioloom_trainer.runs.progress import ProgressFile
 from audioloom_trainer.runs.summaries import Summaries
 from audioloom_trainer.runs.timeline import Interval, Timeline, summed, waiting
+from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.runtime.signals import StopRequest
 from audioloom_trainer.training.callbacks import Callbacks
 from audioloom_trainer.training.spec import RunSpec, TrainingPosition, loss_limit, needs
@@ -55,7 +58,7 @@ class Session:
 
     def __post_init__(self) -> None:
         spec, scoring = self.spec, self.scoring
-        self._gang, self._model = scoring.gang, scoring.model
+        self._gang, self._model, self._watch = scoring.gang, scoring.model, scoring.watch
         self._cluster, self._replicas = self._gang.cluster, self._gang.replicas
         self._settings, self._train_split, self._steps = spec.settings, spec.train, spec.steps
         last = (self._train_split.layout.total - 1) % self._settings.batch_size + 1
@@ -85,6 +88,7 @@ class Session:
             Stopped: SIGTERM arrived; a checkpoint of the last step was saved.
             BadData, BadConfiguration, TryAgain: of a step, of a comparison or of staging.
         """
+        self._watch.enter("steps")
         while self.position.epoch < self._settings.epochs and not self.position.stopped:
             if self.position.step == 0:
                 self.callbacks.call("on_epoch_begin", self.position.epoch)
@@ -100,6 +104,12 @@ class Session:
             self.position.history[-1].update(last)
             if self._cluster.is_chief:
                 self._summaries.write(self._global_step, last)
+
+    def wall_time(self) -> dict[str, float]:
+        """Return the wall time of the run until now, by class, across its attempts."""
+        newest = self.progress.line("end", step=self._global_step)
+        seconds = with_retries(partial(wall_time, self.spec.plan.folder, newest))
+        return {name: round(value, 3) for name, value in seconds.items() if value}
 
     @property
     def _global_step(self) -> int:
@@ -117,7 +127,8 @@ class Session:
             k = self._next_block()
             started = time.monotonic()
             signals = [float(self.stop.requested), *self._chiefs_signals()]
-            with self.scoring.watched(f"at step {self._global_step + 1}"):
+            part = "steps" if self._traced else "tracing"
+            with self._watch.during(part), self.scoring.watched(f"at step {self._global_step + 1}"):
                 outcome = self._train(batches, k, signals)
             sizes = self.scoring.check(
                 outcome, self._train_split, position.step, f"epoch {position.epoch + 1}"
@@ -196,7 +207,8 @@ class Session:
         if stopping or due or (every and step % every == 0):
             self._save()
         if stopping:
-            self.checkpoints.wait()
+            with self._watch.during("checkpoint_stall"):
+                self.checkpoints.wait()
             self.progress.event("stopped", step=self._global_step)
             raise Stopped(
                 f"{int(stopping)} of {self._cluster.size} workers received SIGTERM",
@@ -206,6 +218,10 @@ class Session:
 
     def _save(self) -> None:
         """Save a checkpoint; all workers read the state, because its sums are collective."""
+        with self._watch.during("checkpoint_stall"):
+            self._saved()
+
+    def _saved(self) -> None:
         with self.scoring.watched(f"at the checkpoint of step {self._global_step}"):
             state = snapshot(self._model) | self.callbacks.arrays()
         self.position.callbacks = self.callbacks.state()
@@ -236,6 +252,7 @@ class Session:
         storage = min(wait, (self._staged - before) / seconds)
         if self._traced:  # TensorFlow traces the graph in the first block
             self.timeline.add(Interval(self._global_step, k, per_step, wait, storage))
+            self._watch.move(waited, "input_stall")
         self._traced = True
         self._wanted_block = max(1, min(_MOST_STEPS, int(_BLOCK_SECONDS / max(per_step, 1e-6))))
         self.bar.advance(k)

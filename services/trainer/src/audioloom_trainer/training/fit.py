@@ -44,6 +44,7 @@ from audioloom_trainer.runs.checkpoint import (
 from audioloom_trainer.runs.exported_model import model_files
 from audioloom_trainer.runs.npz import dump_arrays
 from audioloom_trainer.runs.progress import ProgressFile
+from audioloom_trainer.runs.stopwatch import Stopwatch
 from audioloom_trainer.runs.summaries import events_of
 from audioloom_trainer.runs.timeline import bottleneck, summed
 from audioloom_trainer.runtime.retry import with_retries
@@ -72,12 +73,17 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         resume: the chief's checkpoint, which the other workers get from it.
         stop: whether SIGTERM has arrived.
     """
+    watch = Stopwatch.of_process()
     settings, libraries = _execution_settings(spec), ("audioloom-trainer",)
     attempt = new_attempt("trainer", settings, libraries=libraries, versions=versions())
     cluster, launch = spec.cluster, spec.launch
     common = {"attempt": launch.attempt, "generation": launch.generation}
     events = ProgressFile(
-        spec.plan.folder, cluster.rank, {"rank": cluster.rank, **common}, launch.progress
+        spec.plan.folder,
+        cluster.rank,
+        {"rank": cluster.rank, **common},
+        launch.progress,
+        measured=watch.line if cluster.is_chief else dict,  # workers go in lockstep
     )
     with events.failure_noted():
         strategy = make_strategy(cluster)
@@ -88,11 +94,13 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         known["recipe and shards"] = spec.recipe
         require_consensus(gang, known | versions(), "at the start")
         resume = _chiefs(gang, resume)
-    session = _train(spec, gang, resume, stop, events)
+    session = _train(spec, gang, resume, stop, events, watch)
+    watch.enter("end")
     committed = None
     with events.failure_noted():
         if cluster.is_chief:
             files, stats = _results(spec, session, attempt)
+            attempt.seconds.update(session.wall_time())
             committed = with_retries(partial(commit, spec.plan, attempt, files, stats))
         # A barrier: no worker may end while another worker still needs it.
         require_consensus(gang, {"end": spec.plan.name}, "at the end")
@@ -113,7 +121,12 @@ def _chiefs(gang: Gang, resume: Checkpoint | None) -> Checkpoint | None:
 
 
 def _train(
-    spec: RunSpec, gang: Gang, resume: Checkpoint | None, stop: StopRequest, events: ProgressFile
+    spec: RunSpec,
+    gang: Gang,
+    resume: Checkpoint | None,
+    stop: StopRequest,
+    events: ProgressFile,
+    watch: Stopwatch,
 ) -> Session:
     shard_set, replicas = spec.shard_set, gang.replicas
     saved: Any = {} if resume is None else resume.record.position
@@ -133,6 +146,7 @@ def _train(
         every, devices = spec.settings.epochs * spec.steps, describe_devices()
         if shard_set.class_weights is not None:
             log.info("the loss is weighted by class", weights=_shown_weights(shard_set))
+        events.always(from_step=done)
         events.event("start", step=done, steps=every, devices=devices)
         log.info(
             "training",
@@ -146,7 +160,7 @@ def _train(
         bar.done = done
         session = Session(
             spec=spec,
-            scoring=Scoring(gang, model, staging, batch=spec.settings.batch_size),
+            scoring=Scoring(gang, model, staging, spec.settings.batch_size, watch=watch),
             checkpoints=checkpoints,
             progress=events,
             bar=bar,
@@ -155,7 +169,8 @@ def _train(
             callbacks=callbacks,
         )
         session.run()
-        checkpoints.wait()
+        with watch.during("checkpoint_stall"):
+            checkpoints.wait()
         return session
 
 
@@ -185,12 +200,13 @@ def _results(
             evaluation=evaluation,
         )
     )
-    intervals = session.timeline.intervals
-    page = report(spec.plan.name, _facts(spec, stats), history, shown, intervals)
-    files.append(with_retries(partial(write_report, folder, page)))
     files += with_retries(partial(events_of, folder))
     made = model_files(_alone(spec, model, values), spec.feature, shard_set)
     files += [with_retries(partial(write_file, folder, *each)) for each in made]
+    intervals = session.timeline.intervals
+    facts, seconds = _facts(spec, stats), session.wall_time()
+    page = report(spec.plan.name, facts, history, shown, intervals, seconds)
+    files.append(with_retries(partial(write_report, folder, page)))
     attempt.settings.update(
         devices=describe_devices(),
         workers=spec.cluster.size,

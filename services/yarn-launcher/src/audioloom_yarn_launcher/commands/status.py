@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_runs import tables
+from audioloom_runs.run_times import wall_time, wall_time_table
 from audioloom_stage.result import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
@@ -34,16 +35,17 @@ def show_status(settings: StatusSettings) -> Result:
     view = read_run_status(folder)
     if view.state == "committed":
         check_manifest(folder / MANIFEST_NAME)
-    workers = read_worker_statuses(view)
+    workers, seconds = read_worker_statuses(view), wall_time(folder)
     columns = result_columns()
     text = _head(view, workers).splitlines()
     for table in (
         worker_table(workers, columns, over=view.over),
         arrivals_table(arrivals_of(view.last), columns),
+        wall_time_table(seconds).splitlines() if seconds else [],
     ):
         text += ["", *table] if table else []
     follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
-    return Result(text, _data(view, workers), next=follow)
+    return Result(text, _data(view, workers, seconds), next=follow)
 
 
 def _head(view: RunStatus, workers: Sequence[WorkerStatus]) -> str:
@@ -82,7 +84,9 @@ def _waiting(pending: Pending) -> dict[str, str]:
     return facts | {"because": pending.because}
 
 
-def _data(view: RunStatus, workers: Sequence[WorkerStatus]) -> Mapping[str, JSON]:
+def _data(
+    view: RunStatus, workers: Sequence[WorkerStatus], seconds: Mapping[str, float]
+) -> Mapping[str, JSON]:
     return {
         "run": view.folder.uri,
         "name": view.folder.name,
@@ -101,6 +105,7 @@ def _data(view: RunStatus, workers: Sequence[WorkerStatus]) -> Mapping[str, JSON
             }
             for each in view.attempts
         ],
+        "seconds": {name: round(value, 3) for name, value in seconds.items()},
         "arrivals": [asdict(each) for each in arrivals_of(view.last)],
         "workers": [
             vars(worker)

@@ -18,10 +18,17 @@ from audioloom_yarn_launcher.runs.attempts import (
 from audioloom_yarn_launcher.runs.layout import now
 
 
-def members_record(membership: Membership, groups: Sequence[Group]) -> AttemptMembers:
+def members_record(
+    membership: Membership, groups: Sequence[Group], localising_s: float
+) -> AttemptMembers:
     """Make the record of the members of a complete gang."""
     workers = _workers(membership.members, groups)
-    return AttemptMembers(attempt=membership.attempt, formed=now(), workers=tuple(workers))
+    return AttemptMembers(
+        attempt=membership.attempt,
+        formed=now(),
+        localising_s=round(localising_s, 3),
+        workers=tuple(workers),
+    )
 
 
 def end_record(

@@ -80,19 +80,21 @@ def run_generation(
     *,
     attempt: int,
     generation: int,
-    formed: Callable[[Membership], None],
+    formed: Callable[[Membership, float], None],
     goes_on: bool = True,
 ) -> GenerationResult:
     """Form, run and end the gang once, after its driver has begun the generation. Main thread only.
 
-    *formed* is called when the gang is complete, while its processes start. If another generation
-    may follow (*goes_on*), a vanished worker is replaced long before the others have ended.
+    *formed* is called when the gang is complete, while its processes start, with the seconds since
+    all workers had a container. If another generation may follow (*goes_on*), a vanished worker is
+    replaced long before the others have ended.
     """
-    membership = _form(gang, attempt, generation)
+    timer = FormationTimer(gang.workers.pending, gang.limits)
+    membership = _form(gang, attempt, generation, timer)
     if isinstance(membership, GenerationResult):
         return membership
     since = time.monotonic()
-    formed(membership)
+    formed(membership, timer.localising_s)
     gang.sidecars.gang_is_complete(membership)
     known: dict[int, WorkerLost] = {}
     went = _watch(gang, membership, since, known)
@@ -110,9 +112,10 @@ def run_generation(
     return GenerationResult(membership, cause, reports.exits, lost, executed_s)
 
 
-def _form(gang: Gang, attempt: int, generation: int) -> Membership | GenerationResult:
+def _form(
+    gang: Gang, attempt: int, generation: int, timer: FormationTimer
+) -> Membership | GenerationResult:
     """Wait for a complete gang; return its membership, or the result that says why it failed."""
-    timer = FormationTimer(gang.workers.pending, gang.limits)
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     while True:
         if cause := gang.interrupted or _lost_worker(gang, detector):

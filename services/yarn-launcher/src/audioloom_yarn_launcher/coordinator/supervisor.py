@@ -66,8 +66,10 @@ def run_attempts(
                 gang,
                 attempt=started.attempt,
                 generation=started.generation,
-                formed=lambda members: written.append(
-                    meanwhile.submit(_report_members, folder, members_record(members, groups))
+                formed=lambda members, localising_s: written.append(
+                    meanwhile.submit(
+                        _report_members, folder, members_record(members, groups, localising_s)
+                    )
                 ),
                 goes_on=restarts < max_restarts,
             )

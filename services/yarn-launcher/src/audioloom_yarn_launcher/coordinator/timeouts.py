@@ -51,6 +51,11 @@ class FormationTimer:
         """What the gang waits for."""
         return "allocation" if self._placed is None else "registration"
 
+    @property
+    def localising_s(self) -> float:
+        """Seconds since all workers had a container, as far as it was looked at."""
+        return 0.0 if self._placed is None else self._clock() - self._placed
+
     def left(self) -> float:
         """Seconds until the limit, negative after the limit; infinite without a limit."""
         if self._placed is None and not self._pending():

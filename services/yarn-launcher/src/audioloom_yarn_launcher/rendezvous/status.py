@@ -15,10 +15,12 @@ STATUS = "status/"
 BLOCK = 500
 """Ranks that are read in one call: gRPC refuses an answer of more than 4 MiB."""
 
-NUMBERS = ("step", "steps", "epoch", "loss", "steps_per_second", "input_wait")
+NUMBERS = ("step", "from_step", "steps", "epoch", "loss", "steps_per_second", "input_wait")
 WORDS = {"event": 100, "time": 100, "error": 100, "text": 500}
 """The fields of words, and the most characters of each."""
 PEERS, MOST_PEERS, MOST_RANK = "peer_ranks", 32, 10_000
+SECONDS, MOST_CLASSES, MOST_NAME = "seconds", 16, 32
+"""The wall time so far by class; its bounds."""
 
 
 def status_key(rank: int) -> str:
@@ -46,7 +48,14 @@ def merged(known: Mapping[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(peers := line.get(PEERS), list):
         ranks = (each for each in peers if isinstance(each, int) and 0 <= each < MOST_RANK)
         found[PEERS] = [*islice(ranks, MOST_PEERS)]
+    if isinstance(seconds := line.get(SECONDS), dict):
+        known = ((name, s) for name, s in seconds.items() if _is_class(name) and _is_number(s))
+        found[SECONDS] = dict(islice(known, MOST_CLASSES))
     return found
+
+
+def _is_class(name: str) -> bool:
+    return name.isascii() and len(name) <= MOST_NAME
 
 
 def _is_number(value: object) -> bool:

@@ -98,10 +98,15 @@ class WorkerRecord(BaseModel):
 
 
 class AttemptMembers(AttemptRecord):
-    """The members of an attempt: its gang is complete."""
+    """The members of an attempt: its gang is complete.
+
+    Args:
+        localising_s: seconds from the allocation of the last container until then.
+    """
 
     kind: Literal["attempt-members"] = "attempt-members"
     formed: str
+    localising_s: float = 0.0
     workers: tuple[WorkerRecord, ...]
 
 

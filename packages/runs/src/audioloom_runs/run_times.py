@@ -1,0 +1,197 @@
+"""Read the wall time of a training run, by class, from its run folder (RUN-FOLDER section 10)."""
+
+import heapq
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from audioloom_storage import (
+    Location,
+    NotAFolder,
+    NotFound,
+    TooLarge,
+    list_folder,
+    open_read,
+    read_bytes,
+)
+
+from audioloom_runs.goodput import LABELS, MEASURED, AttemptTimes, divide
+from audioloom_runs.tables import table
+
+MOST_RECORD_BYTES, MOST_PROGRESS_BYTES = 64 << 20, 16 << 20
+MOST_SECONDS = 1e10
+MOST_STEPS = 1 << 53
+_TRIES = 3
+_HEAD_BYTES = 1 << 16
+"""The leader, which measures, is in the first line of a file of the launcher."""
+
+_STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
+_PROGRESS = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})\.jsonl")
+_ALONE = "0.jsonl"
+_LAUNCH = re.compile(r"[0-9a-f]{32}")
+
+Line = dict[str, Any]
+
+
+def wall_time(run: Location, newest: Mapping[str, Any] | None = None) -> dict[str, float]:
+    """Return the seconds of each class of `LABELS`; {} if no trainer has measured anything.
+
+    Args:
+        run: the run folder.
+        newest: a line of progress that is not in the folder yet.
+
+    Raises:
+        StorageError: storage failed otherwise than by a missing file.
+    """
+    lines = _progress(run)
+    if newest is not None:
+        lines |= _by_attempt([dict(newest)])
+    launched = dict(_launched(run, lines))
+    rest = (line for key, line in lines.items() if key not in launched)
+    alone = [_alone(line) for line in rest if _amount(line.get("since"))]
+    # Attempts of a launcher stay in their order, whatever the clocks of its machines say.
+    attempts = [*heapq.merge(launched.values(), sorted(alone, key=_begin), key=_begin)]
+    return divide(attempts) if any(attempt.measured for attempt in attempts) else {}
+
+
+def wall_time_table(seconds: Mapping[str, float]) -> str:
+    """Lay out the seconds and the share of each class that took any time, as text."""
+    whole = sum(seconds.values())
+    rows = [
+        (label, f"{seconds[name]:.1f}", f"{seconds[name] / whole:.1%}")
+        for name, label in LABELS.items()
+        if seconds.get(name)
+    ]
+    return table(("wall time", "seconds", "share"), [*rows, ("all", f"{whole:.1f}", "100.0%")])
+
+
+def _launched(run: Location, lines: Mapping[Any, Line]) -> Iterator[tuple[int, AttemptTimes]]:
+    requested: dict[str, float | None] = {}
+    for number in sorted(int(match[1]) for match in _matches(run / "attempts", _STARTED)):
+        started = _record(run / f"attempts/{number}.started.json")
+        members = _record(run / f"attempts/{number}.members.json")
+        end = _record(run / f"attempts/{number}.json")
+        begun, launch = _time(started.get("started")), started.get("launch")
+        if begun is None:
+            continue
+        launch = launch if isinstance(launch, str) and _LAUNCH.fullmatch(launch) else ""
+        if launch and launch not in requested:
+            submission = _record(run / f"submissions/{launch}.json")
+            requested[launch] = _time(submission.get("submitted"))
+        formed = _time(members.get("formed"))
+        localising = _amount(members.get("localising_s"))
+        times = AttemptTimes(
+            begun,
+            launch,
+            requested=requested.get(launch),
+            allocated=None if formed is None else formed - localising,
+            formed=formed,
+            ended=_time(end.get("ended")),
+            finished=end.get("outcome") == "finished",
+            **_measured(lines.get(number, {})),
+        )
+        yield number, times
+
+
+def _alone(line: Line) -> AttemptTimes:
+    """Make the times of an attempt without a launcher: its trainer alone says when it began."""
+    since = _amount(line.get("since"))
+    return AttemptTimes(since, formed=since, **_measured(line))
+
+
+def _begin(attempt: AttemptTimes) -> float:
+    return attempt.begun
+
+
+def _measured(line: Line) -> dict[str, Any]:
+    seconds = line.get("seconds")
+    given = seconds if isinstance(seconds, dict) else {}
+    return {
+        "first": _step(line.get("from_step")),
+        "last": _step(line.get("step")) or 0,
+        "measured": {name: value for name in MEASURED if (value := _amount(given.get(name)))},
+    }
+
+
+def _progress(run: Location) -> dict[Any, Line]:
+    """Return the newest value of each field of the leader, by attempt.
+
+    The key is the number of an attempt of a launcher; without a launcher, the time of its begin.
+    """
+    folder, lines = run / "progress", list[Line]()
+    with suppress(NotFound, NotAFolder, TooLarge):
+        lines = _lines(read_bytes(folder / _ALONE, limit=MOST_PROGRESS_BYTES))
+    for _ in range(_TRIES):
+        newest: dict[int, int] = {}
+        for match in _matches(folder, _PROGRESS):
+            newest[int(match[1])] = max(int(match[2]), newest.get(int(match[1]), 0))
+        with suppress(NotFound):  # a newer file has replaced one meanwhile
+            heads = [_head(folder / f"{n}.{newest[n]}.jsonl") for n in sorted(newest)]
+            lines += [line for head in heads for line in reversed(_lines(head))]  # rank 0 counts
+            break
+    return _by_attempt(lines)
+
+
+def _by_attempt(lines: list[Line]) -> dict[Any, Line]:
+    found: dict[Any, Line] = {}
+    for line in lines:
+        attempt, since = line.get("attempt"), _amount(line.get("since"))
+        launched = isinstance(attempt, int) and attempt > 0
+        if isinstance(line.get("seconds"), dict) and (launched or since):
+            key = attempt if launched else since
+            found[key] = found.get(key, {}) | line
+    return found
+
+
+def _matches(folder: Location, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    with suppress(NotFound, NotAFolder):
+        for entry in list_folder(folder):
+            if match := pattern.fullmatch(entry.location.name):
+                yield match
+
+
+def _head(where: Location) -> bytes:
+    with open_read(where) as opened:
+        return opened.read(_HEAD_BYTES)
+
+
+def _lines(data: bytes) -> list[Line]:
+    found = (_object(line) for line in data.splitlines())
+    return [line for line in found if line]
+
+
+def _record(where: Location) -> Line:
+    try:
+        return _object(read_bytes(where, limit=MOST_RECORD_BYTES))
+    except (NotFound, NotAFolder, TooLarge):
+        return {}
+
+
+def _object(data: bytes) -> Line:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _time(value: object) -> float | None:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return None if moment is None or moment.tzinfo is None else moment.timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _amount(value: object) -> float:
+    """Return seconds from 0 to `MOST_SECONDS`; 0.0 for anything else."""
+    known = isinstance(value, int | float) and 0 <= value <= MOST_SECONDS
+    return float(value) if known else 0.0  # type: ignore[arg-type]
+
+
+def _step(value: object) -> int | None:
+    known = isinstance(value, int) and 0 <= value <= MOST_STEPS
+    return int(value) if known else None  # type: ignore[call-overload]
