@@ -49,8 +49,8 @@ def merged(known: Mapping[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
         ranks = (each for each in peers if isinstance(each, int) and 0 <= each < MOST_RANK)
         found[PEERS] = [*islice(ranks, MOST_PEERS)]
     if isinstance(seconds := line.get(SECONDS), dict):
-        known = ((name, s) for name, s in seconds.items() if _is_class(name) and _is_number(s))
-        found[SECONDS] = dict(islice(known, MOST_CLASSES))
+        classes = ((name, s) for name, s in seconds.items() if _is_class(name) and _is_number(s))
+        found[SECONDS] = dict(islice(classes, MOST_CLASSES))
     return found
 
 
