@@ -25,7 +25,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; }
 th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid var(--line);
-  vertical-align: top; overflow-wrap: anywhere; min-width: 5rem; }
+  vertical-align: top; overflow-wrap: anywhere; min-width: 7rem; }
 th { font-weight: 600; color: var(--quiet); }
 thead th { border-bottom: 2px solid var(--line); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap;
@@ -45,6 +45,9 @@ figcaption span { margin-right: 1.2rem; white-space: nowrap; }
   body { padding: 1.2rem 1rem 3rem; }
   dl { grid-template-columns: 1fr; gap: 0; }
   dd { margin-bottom: .5rem; }
+  th, td { padding: .3rem .5rem .3rem 0; }
+  figure svg text { font-size: 14px; }
+  figure svg text.name { font-size: 15px; }
 }
 @media print {
   :root { --paper: #fff; --ink: #1c2733; --quiet: #5d6b7a; --line: #dde3ea; --panel: #f6f8fa;

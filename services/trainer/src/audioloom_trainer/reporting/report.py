@@ -78,7 +78,7 @@ def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup]:
         cells = (_shaded(matrix[true][said], total, right=true == said) for said in shown)
         rows.append(element("tr", element("th", labels[true]), *cells))
     grid = element("table", element("tr", *head), *rows, class_="matrix")
-    notes = ["Number of records. A darker cell is a larger share of the true class."]
+    notes = ["Number of records. A stronger colour is a larger share of the true class."]
     if len(shown) < len(labels):
         notes.append(f"Of {len(labels):,} classes these {len(shown)} have most errors.")
     return [element("div", grid, class_="wide"), note(" ".join(notes))]
