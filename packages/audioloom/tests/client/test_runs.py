@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,13 @@ def test_what_a_kind_lacks_is_told(
     """With the kinds that have it."""
     with pytest.raises(AttributeError, match=told):
         getattr(open_run(runs[name].folder), asked)
+
+
+def test_a_run_is_copied_and_pickled(runs: dict[str, Opened[Any]]) -> None:
+    """As workers of other programs need it; the copy reads on."""
+    run: Any = open_run(runs["first"].folder)
+    for again in (copy.copy(run), pickle.loads(pickle.dumps(run))):  # noqa: S301  (our own)
+        assert [*HISTORY] == again.history()
 
 
 def test_a_training_has_scores_and_history(runs: dict[str, Opened[Any]]) -> None:

@@ -57,6 +57,8 @@ class Run:
 
     def __getattr__(self, name: str) -> Any:
         """Say which kinds of run have what a run of this kind lacks."""
+        if name.startswith("_"):  # copies and notebooks ask for much, before there is a manifest
+            raise AttributeError(name)
         having = [cls.__name__ for cls in _CLASSES.values() if name in vars(cls)]
         of_which = f": {name} is of {' and '.join(having)}" if having else ""
         raise AttributeError(f"a run of kind {self.kind} has no {name}{of_which}")

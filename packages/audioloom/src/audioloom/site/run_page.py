@@ -64,9 +64,12 @@ def _inputs(run: SiteRun, runs: Mapping[str, SiteRun]) -> Child:
 
 
 def _fate(source: Input, runs: Mapping[str, SiteRun]) -> str:
-    if source.location not in runs:
+    found = runs.get(source.location)
+    if found is None:
         return "not under this root"
-    return "as it was" if runs[source.location].identity == source.identity else "another run"
+    if found.state != "committed":
+        return found.state
+    return "as it was" if found.identity == source.identity else "another run"
 
 
 def _thinned(run: SiteRun) -> list[dict[str, float]]:
