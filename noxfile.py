@@ -91,8 +91,13 @@ def imports(session: nox.Session) -> None:
             tool(session, IMPORT_LINTER, "lint-imports", config, "--no-cache", env=env)
 
 
+def module_of(project: str) -> str:
+    """The name that a project is imported by."""
+    return project if project == "audioloom" else f"audioloom_{project.replace('-', '_')}"
+
+
 def _contract_between_projects() -> str:
-    modules = {name: f"audioloom_{name.replace('-', '_')}" for name in PROJECTS}
+    modules = {name: module_of(name) for name in PROJECTS}
     services = [modules[name] for name in SERVICES]
     pipeline = [modules[name] for name in PACKAGES if name not in {"audio", "audio-native"}]
     return f"""
@@ -103,11 +108,11 @@ name = "No service imports another"
 type = "independence"
 modules = {json.dumps(services)}
 [[tool.importlinter.contracts]]
-name = "Dependencies point one way: services, spark, environment, runs, stage, ..., hadoop"
+name = "Dependencies point one way: services and client, spark, environment, runs, stage, ..."
 type = "layers"
-layers = [{json.dumps(" | ".join(services))}, "audioloom_spark", "audioloom_environment",
-          "audioloom_runs", "audioloom_stage", "audioloom_manifest", "audioloom_storage",
-          "audioloom_hadoop"]
+layers = [{json.dumps(" | ".join([*services, modules["audioloom"]]))},
+          "audioloom_spark", "audioloom_environment", "audioloom_runs", "audioloom_stage",
+          "audioloom_manifest", "audioloom_storage", "audioloom_hadoop"]
 [[tool.importlinter.contracts]]
 name = "audio knows nothing of the pipeline"
 type = "forbidden"
@@ -126,7 +131,7 @@ forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "
 def types(session: nox.Session, project: str) -> None:
     """Check the types of a project, strictly."""
     python = sync(session, project)
-    module = f"audioloom_{project.replace('-', '_')}"
+    module = module_of(project)
     session.run(python / "mypy", "--config-file=pyproject.toml", "--package", module, external=True)
 
 

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 from audioloom_manifest.envelope import FileEntry, files_name
 from audioloom_manifest.errors import MalformedManifest, MissingFile, WrongChecksum
-from audioloom_manifest.file_list import check_file, check_files, files_list, parse_list, read_list
+from audioloom_manifest.file_list import (
+    check_file,
+    check_files,
+    files_list,
+    parse_list,
+    read_file,
+    read_list,
+)
 from audioloom_manifest.reader import read_manifest
 from audioloom_storage import Location, create
 from manifest_runs import commit_one, write
@@ -26,6 +33,19 @@ def test_size_alone_does_not_read_the_content(root: Location) -> None:
     entry = write(root, "a", b"12345678")
     Path(root.path, "a").write_bytes(b"12345679")
     check_file(root, entry, content=False)
+
+
+def test_a_file_is_read_if_it_is_what_its_entry_says(root: Location) -> None:
+    """Longer, changed or missing it is refused, and no more than its size is read."""
+    entry = write(root, "a", b"12345678")
+    assert b"12345678" == read_file(root, entry)
+    for wrong in (b"123456789", b"12345679", b""):
+        Path(root.path, "a").write_bytes(wrong)
+        with pytest.raises(WrongChecksum, match="SHA-256"):
+            read_file(root, entry)
+    Path(root.path, "a").unlink()
+    with pytest.raises(MissingFile):
+        read_file(root, entry)
 
 
 def test_changed_list_is_refused(root: Location) -> None:

@@ -78,6 +78,18 @@ def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[s
     assert "audioloom-stage 0.1.0\n" == capsys.readouterr().out
 
 
+def test_a_program_may_have_another_name_than_its_stage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its help, its version and its errors name it; the stage names variables and table."""
+    app = StageApp("toy", help="x", version="1", program="loom")
+    command(app, create_model("Empty", __base__=Settings), name="run")(lambda _: Result(""))
+    assert (0, "loom 1\n") == (run_app(app)(["--version"]), capsys.readouterr().out)
+    assert 0 == run_app(app)(["--help"])
+    assert "Usage: loom " in capsys.readouterr().out
+    assert "audioloom.toy.run" == app.kind_of(["run"])
+
+
 def test_the_help_of_a_command(toy: Any) -> None:
     """Every setting with its default, its choices, its short form; and its group."""
     done = toy("run", "--help")

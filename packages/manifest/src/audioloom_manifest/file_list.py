@@ -134,6 +134,30 @@ def check_file(
         )
 
 
+def read_file(folder: Location, entry: FileEntry) -> bytes:
+    """Read one data file whole, and compare it with its entry; a file that is late is waited for.
+
+    Raises:
+        MissingFile, WrongChecksum: naming the file.
+    """
+    where = folder / entry.path
+    Patience().stat(where)
+    try:
+        data = read_bytes(where, limit=entry.bytes)
+        found = hashlib.sha256(data).hexdigest()
+    except TooLarge:
+        found = f"more than {entry.bytes} bytes"
+    if found != entry.sha256:
+        raise WrongChecksum(
+            where=where,
+            expected=f"SHA-256 {entry.sha256}",
+            found=found,
+            hint="It was changed after the commit: copy it again, or delete the run and make it"
+            " again.",
+        )
+    return data
+
+
 def check_files(
     folder: Location, entries: Iterable[FileEntry], *, content: bool = True
 ) -> Iterator[ManifestError]:

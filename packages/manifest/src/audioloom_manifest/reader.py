@@ -236,9 +236,14 @@ def list_manifests(
     except NotFound:
         return
     for entry in folders:
-        try:
-            yield entry.location, read_manifest(entry.location)
-        except MissingManifest:
-            yield entry.location, None
-        except ManifestError as error:
-            yield entry.location, error
+        yield entry.location, try_manifest(entry.location)
+
+
+def try_manifest(folder: Location) -> Opened[Manifest] | ManifestError | None:
+    """Read the manifest of a run folder; return what is wrong with it, or None without one."""
+    try:
+        return read_manifest(folder)
+    except MissingManifest:
+        return None
+    except ManifestError as error:
+        return error

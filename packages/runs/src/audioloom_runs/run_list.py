@@ -58,13 +58,38 @@ def list_runs(
     runs: list[Row] = []
     for kind in kinds:
         for folder, found in list_manifests(root, kind):
-            row = _row(root, kind, folder, found)
+            row = run_row(root, kind, folder, found)
             if found is None:
                 row |= uncommitted(folder)
             elif row["state"] == "committed" and isinstance(found, Opened):
                 row |= committed(found)
             runs.append(row)
     return show_runs(root, runs, (*(("kind",) if len(kinds) > 1 else ()), *_COMMON, *columns))
+
+
+def run_row(
+    root: Location, kind: Kind, folder: Location, found: Opened[Any] | ManifestError | None
+) -> Row:
+    """Return the row of a run folder: its state, date and size, and what is wrong with it.
+
+    Args:
+        root: the root that the folder lies under.
+        kind: that of the folder.
+        folder: the folder of the run.
+        found: its manifest, what is wrong with the manifest, or None if there is none.
+    """
+    row: Row = {"kind": kind, "name": folder.name, "location": str(folder)}
+    if isinstance(found, Opened) and found.manifest.kind == kind:
+        created = found.manifest.created.replace(microsecond=0).isoformat()
+        return {**row, "state": "committed", "changed": created, "bytes": _bytes(found)}
+    row |= last_change(root, folder)
+    if found is None:
+        return {**row, "state": "unfinished"}
+    if isinstance(found, ManifestError):
+        wrong = f"expected {found.expected}, found {found.found}"
+    else:
+        wrong = f"expected a {kind} manifest, found a {found.manifest.kind} manifest"
+    return {**row, "state": "unreadable", "detail": wrong}
 
 
 def show_runs(root: Location, runs: Sequence[Row], columns: Sequence[str]) -> Result:
@@ -91,23 +116,6 @@ def last_change(root: Location, folder: Location) -> Row:
 def date_text(modified_ns: int) -> str:
     """Return a time as JSON and tables show it, in UTC and whole seconds."""
     return datetime.fromtimestamp(modified_ns // 10**9, UTC).isoformat()
-
-
-def _row(
-    root: Location, kind: Kind, folder: Location, found: Opened[Any] | ManifestError | None
-) -> Row:
-    row: Row = {"kind": kind, "name": folder.name, "location": str(folder)}
-    if isinstance(found, Opened) and found.manifest.kind == kind:
-        created = found.manifest.created.replace(microsecond=0).isoformat()
-        return {**row, "state": "committed", "changed": created, "bytes": _bytes(found)}
-    row |= last_change(root, folder)
-    if found is None:
-        return {**row, "state": "unfinished"}
-    if isinstance(found, ManifestError):
-        wrong = f"expected {found.expected}, found {found.found}"
-    else:
-        wrong = f"expected a {kind} manifest, found a {found.manifest.kind} manifest"
-    return {**row, "state": "unreadable", "detail": wrong}
 
 
 def _bytes(opened: Opened[Any]) -> int | None:

@@ -41,7 +41,8 @@ class StageApp(typer.Typer):
         stages: every stage that reads the configuration file; their tables are no mistakes.
         package: the package of the stage, of which `command` finds settings and functions by name.
         families: first words of two-word commands (`env` of `env pack`), each with its help.
-        version: by default the version of the installed distribution `audioloom-<stage>`.
+        version: by default the version of the installed distribution, called as the program.
+        program: the name of the program, if it is not `audioloom-<stage>`.
 
     Attributes:
         declarations: its commands.
@@ -56,10 +57,11 @@ class StageApp(typer.Typer):
         package: str = "",
         families: Mapping[str, str] | None = None,
         version: str | None = None,
+        program: str = "",
     ) -> None:
         self.stage = stage
         self.stages = tuple(stages)
-        self.program = f"audioloom-{stage}"
+        self.program = program or f"audioloom-{stage}"
         self.package = package
         self.declarations: list[Declaration] = []
         self._version = version

@@ -6,7 +6,7 @@ from audioloom_stage.program import run_app
 app = StageApp(
     "featurizer",
     help="Extract features of recordings, as Parquet files.",
-    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher", "client"),
     package="audioloom_featurizer",
 )
 

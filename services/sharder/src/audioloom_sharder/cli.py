@@ -6,7 +6,7 @@ from audioloom_stage.program import run_app
 app = StageApp(
     "sharder",
     help="Write features as TFRecord shards for any number of replicas that divides --lanes.",
-    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher", "client"),
     package="audioloom_sharder",
 )
 

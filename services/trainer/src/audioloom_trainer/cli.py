@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = StageApp(
     "trainer",
     help="Train a Keras model on shards, alone or as a worker of TF_CONFIG.",
-    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher", "client"),
     package="audioloom_trainer",
 )
 

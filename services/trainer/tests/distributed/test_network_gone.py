@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from audioloom_mini_cluster.faults import until
+from audioloom_runs.progress import read_progress
 from audioloom_storage import Location, locate
-from audioloom_trainer.runs.progress import read_progress
 from shard_maker import make_shards
 from trainer_workers import NETWORK
 

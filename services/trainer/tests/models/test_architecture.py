@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
-from audioloom_trainer.models.architecture import BadArchitecture, ForeignPart, read_architecture
+from audioloom_manifest.architecture import BadArchitecture, ForeignPart, read_architecture
 from audioloom_trainer.models.build import configuration
 from audioloom_trainer.models.state import restore_weights, weights
 from audioloom_trainer.networks import conv1d, conv2d_gru

@@ -8,7 +8,7 @@ import pytest
 from audioloom_storage import locate
 from audioloom_trainer.errors import PeerLost
 from audioloom_trainer.runs import progress
-from audioloom_trainer.runs.progress import ProgressFile, read_progress
+from audioloom_trainer.runs.progress import ProgressFile
 
 COMMON = {"rank": 0, "attempt": 1}
 
@@ -75,13 +75,6 @@ def test_a_failure_is_noted_with_the_peers_that_were_lost(tmp_path: Path) -> Non
     assert (["b:1", "c:1"], [1, 2]) == (peers["peers"], peers["peer_ranks"])
     assert ("failed", "ValueError", "no") == (other["event"], other["error"], other["text"])
     assert "peers" not in other
-
-
-def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
-    """What a crash or a full disk has left is no reason to lose the rest."""
-    (tmp_path / "0.jsonl").write_bytes(b'{"a": 1}\n[2]\n\xff\n{"b":\n{"c": 3}\n')
-    assert [{"a": 1}, {"c": 3}] == read_progress(locate(tmp_path / "0.jsonl"))
-    assert [] == read_progress(locate(tmp_path / "1.jsonl"))
 
 
 def test_steps_are_written_seldom_and_events_at_once(tmp_path: Path) -> None:

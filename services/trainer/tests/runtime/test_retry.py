@@ -16,6 +16,7 @@ from audioloom_manifest import publication
 from audioloom_manifest.reader import read_manifest
 from audioloom_mini_cluster.client import Running, running
 from audioloom_mini_cluster.faults import ended, run, start, until
+from audioloom_runs.progress import read_progress
 from audioloom_storage import (
     Location,
     NotFound,
@@ -28,7 +29,6 @@ from audioloom_storage import (
 )
 from audioloom_trainer.evaluation import origins
 from audioloom_trainer.runs import artifacts, summaries
-from audioloom_trainer.runs.progress import read_progress
 from audioloom_trainer.runtime.retry import pauses, with_retries
 from shard_maker import make_shards
 from trainer_program import SMALL, RetryFor, Trained, Trainer

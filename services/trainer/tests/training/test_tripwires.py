@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from audioloom_mini_cluster.faults import until
+from audioloom_runs.progress import read_progress
 from audioloom_storage import locate
-from audioloom_trainer.runs.progress import read_progress
 from shard_maker import make_shards
 from trainer_program import ZOO
 from trainer_workers import NETWORK, ForkServer, cluster

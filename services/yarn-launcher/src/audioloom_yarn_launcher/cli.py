@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 app = StageApp(
     "yarn-launcher",
     help="Run a command as a gang of workers, on this machine or on YARN.",
-    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher", "client"),
     package="audioloom_yarn_launcher",
     families={"env": "Build, list and remove archives of environments."},
 )

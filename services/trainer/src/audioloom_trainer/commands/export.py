@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 from audioloom_manifest.envelope import FileEntry
-from audioloom_manifest.file_list import file_sha256
+from audioloom_manifest.file_list import file_sha256, read_file
 from audioloom_manifest.kinds import ShardsManifest, TrainingRunManifest
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import NameTaken, Usage
@@ -16,7 +16,7 @@ from audioloom_stage.result import Result
 from audioloom_storage import locate
 
 from audioloom_trainer.errors import BadModel
-from audioloom_trainer.runs.committed_run import await_entries, read_entry, read_trained_on
+from audioloom_trainer.runs.committed_run import await_entries, read_trained_on
 from audioloom_trainer.settings import ExportSettings
 
 log = structlog.get_logger()
@@ -41,7 +41,7 @@ def export(settings: ExportSettings) -> Result:
         for entry in () if standing else entries:
             where = made / target.name / _inside(entry)
             where.parent.mkdir(parents=True, exist_ok=True)
-            where.write_bytes(read_entry(run, entry))
+            where.write_bytes(read_file(run.folder, entry))
         text = json.dumps(_meaning(run, shards), indent=2, ensure_ascii=False) + "\n"
         (made / beside.name).write_text(text, encoding="utf-8")
         (made / beside.name).replace(beside)

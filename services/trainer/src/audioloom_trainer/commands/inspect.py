@@ -10,6 +10,7 @@ from audioloom_manifest.errors import MissingManifest
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.progress import last_progress
 from audioloom_runs.run_times import wall_time, wall_time_table
 from audioloom_runs.tables import facts, table
 from audioloom_stage.errors import InputMissing
@@ -24,7 +25,6 @@ from audioloom_trainer.runs.committed_run import (
     export_command,
     read_role,
 )
-from audioloom_trainer.runs.progress import PROGRESS_NAME, read_progress
 from audioloom_trainer.settings import InspectSettings
 
 
@@ -135,26 +135,6 @@ def _unfinished(
             "seconds": {**seconds},
         },
     )
-
-
-def last_progress(folder: Location) -> dict[str, dict[str, Any]]:
-    """Return the last line of each worker's progress, by rank.
-
-    Workers without a launcher have a file each. A launcher has one file for all workers of an
-    attempt, and publishes it again and again under a higher number.
-    """
-    names = [PROGRESS_NAME.fullmatch(where.name) for where in _files(folder / "progress")]
-    alone = [name for name in names if name and name[2] is None]
-    launched = [name for name in names if name and name[2] is not None]
-    found = {}
-    for name in alone:
-        if lines := read_progress(folder / f"progress/{name[0]}"):
-            found[name[1]] = lines[-1]
-    for name in sorted(launched, key=lambda name: (int(name[1]), int(name[2]))):
-        for line in read_progress(folder / f"progress/{name[0]}"):
-            if isinstance(line.get("rank"), int) and "event" in line:
-                found[str(line["rank"])] = line
-    return found
 
 
 def _files(folder: Location) -> Iterator[Location]:

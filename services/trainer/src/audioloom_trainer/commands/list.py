@@ -1,18 +1,15 @@
 """`list`: show the training runs under a root, committed or not."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from audioloom_manifest.reader import Opened
 from audioloom_runs import run_list
+from audioloom_runs.progress import training_state
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.result import Result
 from audioloom_storage import Location
 
-from audioloom_trainer.commands.inspect import last_progress
 from audioloom_trainer.runs.checkpoint import list_checkpoints
-
-_SILENT = timedelta(minutes=5)  # a worker writes its progress every few seconds, or minutes
 
 
 def list_runs(settings: ListSettings) -> Result:
@@ -45,16 +42,7 @@ def _score(found: dict[str, float]) -> float | None:
 
 
 def _uncommitted(folder: Location) -> dict[str, Any]:
-    """Return the state of a run, from its checkpoints and the last progress of its workers."""
+    """Return the state of a run, from its checkpoints and what its processes noted."""
     steps = [commit.step for _, commit in list_checkpoints(folder) if commit is not None]
     more = {"steps": steps[0] if steps else 0, "checkpoints": steps}
-    lines = last_progress(folder).values()
-    if not lines:
-        return more
-    failed = next((line for line in lines if line.get("event") == "failed"), None)
-    if failed is not None:
-        return {**more, "state": "failed", "detail": str(failed.get("text", ""))[:200]}
-    newest = max(datetime.fromisoformat(line["time"]) for line in lines)
-    alive = datetime.now(UTC) - newest < _SILENT
-    stopped = all(line.get("event") == "stopped" for line in lines)
-    return {**more, "state": "stopped" if stopped else "running" if alive else "killed"}
+    return {**more, **training_state(folder)}

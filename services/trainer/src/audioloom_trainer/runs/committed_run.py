@@ -1,22 +1,22 @@
 """Read a committed run: its checked files and the source of its model."""
 
-import hashlib
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from audioloom_manifest.architecture import BadArchitecture, ForeignPart, read_architecture
 from audioloom_manifest.envelope import FileEntry
-from audioloom_manifest.errors import ManifestError, WrongChecksum
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.file_list import read_file
 from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunManifest
 from audioloom_manifest.late_files import Patience
 from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_stage.errors import BadData
-from audioloom_storage import StorageError, TooLarge, read_bytes
+from audioloom_storage import StorageError
 
 from audioloom_trainer.errors import BadModel, DamagedRun
-from audioloom_trainer.models.architecture import BadArchitecture, ForeignPart, read_architecture
 from audioloom_trainer.models.source import ModelSource, find_builtin, find_model
 
 
@@ -109,14 +109,14 @@ def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
 
     Raises:
         DamagedRun: the run has no file or several files of this role.
-        MissingFile, WrongChecksum: as `read_entry`.
+        MissingFile, WrongChecksum: the file is missing, or differs from the manifest.
     """
     entries = opened.files(role)
     if len(entries) != 1:
         raise DamagedRun(
             where=opened.location, expected=f"one {role} file", found=f"{len(entries)}"
         )
-    return read_entry(opened, entries[0])
+    return read_file(opened.folder, entries[0])
 
 
 def await_entries(opened: Opened[TrainingRunManifest], entries: Iterable[FileEntry]) -> None:
@@ -126,31 +126,6 @@ def await_entries(opened: Opened[TrainingRunManifest], entries: Iterable[FileEnt
         MissingFile: names the files that are missing and did not appear late either.
     """
     Patience().wait_for(opened.folder / entry.path for entry in entries)
-
-
-def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
-    """Read and check one file of the run.
-
-    Raises:
-        MissingFile: the file is missing and did not appear late either.
-        WrongChecksum: the file differs from the manifest.
-    """
-    where = opened.folder / entry.path
-    Patience().stat(where)
-    try:
-        data = read_bytes(where, limit=entry.bytes)
-        found = hashlib.sha256(data).hexdigest()
-    except TooLarge:
-        found = f"more than {entry.bytes} bytes"
-    if found != entry.sha256:
-        raise WrongChecksum(
-            where=where,
-            expected=f"SHA-256 {entry.sha256}",
-            found=found,
-            hint="It was changed after the commit: copy it again, or delete the run and train it"
-            " again.",
-        )
-    return data
 
 
 def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifest]:

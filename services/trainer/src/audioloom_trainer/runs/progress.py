@@ -10,7 +10,6 @@ that does not answer.
 
 import json
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,20 +19,18 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from audioloom_runs.progress import read_progress
 from audioloom_stage.redaction import redact
-from audioloom_storage import Location, NotFound, StorageError, publish, read_bytes, remove
+from audioloom_storage import Location, NotFound, StorageError, publish, remove
 
 from audioloom_trainer.errors import PeerLost
 
 log = structlog.get_logger()
 
-PROGRESS_NAME = re.compile(r"([0-9]+)(?:\.([0-9]+))?\.jsonl")
-"""A worker's own file, by its rank; or the launcher's, by attempt and number."""
 EVERY_SECONDS, LOCAL_EVERY_SECONDS = 5.0, 2.0
 MOST_SECONDS = 2.0
 _MOST_STEP_LINES = 20
 _MOST_LINES = 10_000
-_MOST_BYTES = 16 << 20
 
 
 class ProgressFile:
@@ -157,18 +154,3 @@ class ProgressFile:
 
 def _text(line: dict[str, Any]) -> str:
     return json.dumps(line, ensure_ascii=False) + "\n"
-
-
-def read_progress(where: Location) -> list[dict[str, Any]]:
-    """Read the lines of a progress file, oldest first, without unreadable lines."""
-    try:
-        text = read_bytes(where, limit=_MOST_BYTES).decode(errors="replace")
-    except (StorageError, OSError):
-        return []
-    lines = []
-    for line in text.splitlines():
-        with suppress(ValueError):
-            value = json.loads(line)
-            if isinstance(value, dict):
-                lines.append(value)
-    return lines

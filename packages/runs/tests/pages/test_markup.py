@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+import re
+from html import unescape
 from html.parser import HTMLParser
 
-from audioloom_trainer.reporting.markup import Markup, element, page
+from audioloom_runs.pages.markup import Markup, data, element, page
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,3 +61,21 @@ def test_a_page_forbids_all_but_its_own_style() -> None:
         part for part in policy.split("; ") if not part.startswith("style-src 'sha256-")
     ]
     assert isinstance(whole, Markup)
+
+
+def test_a_page_allows_its_own_script_alone() -> None:
+    """By its digest; without one no script at all."""
+    script = "document.title = '<'"
+    whole = page("title", "", script=script)
+    assert f"<script>{script}</script></body>" in whole
+    assert 1 == len(re.findall(r"script-src 'sha256-[A-Za-z0-9+/]{43}='", unescape(whole)))
+    assert "script" not in page("title", "")
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_no_value_ends_its_block_of_data(value: object) -> None:
+    """Whatever it is, a script reads back the same."""
+    block = data("runs", value)
+    assert ["script"] == [name for name, _ in Read(block).elements]
+    text = block.removeprefix('<script id="runs" type="application/json">')
+    assert value == json.loads(text.removesuffix("</script>"))

@@ -5,11 +5,13 @@ Labels, paths and names come from archives and command lines: a page must not ex
 
 import base64
 import hashlib
+import json
 from html import escape
+from typing import Any
 
 from audioloom_stage.escapes import printable
 
-_VOID = frozenset({"meta"})
+_VOID = frozenset({"input", "meta"})
 
 
 class Markup(str):
@@ -42,13 +44,17 @@ def joined(*children: Child) -> Markup:
     return Markup("".join(_child(child) for child in children if child is not None))
 
 
-def page(title: str, style: str, *body: Child) -> Markup:
-    """Make a whole document whose content policy forbids it to load or run anything.
+def page(title: str, style: str, *body: Child, script: str = "") -> Markup:
+    """Make a whole document whose content policy forbids it to load anything.
 
-    Of CSS the policy allows only the bytes of *style*, which come from this program.
+    Of CSS and JavaScript the policy allows only the bytes of *style* and *script*, which come from
+    this program.
     """
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    allowed = [
+        f"style-src {_digest(style)}",
+        *([f"script-src {_digest(script)}"] if script else ()),
+    ]
+    policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -57,8 +63,19 @@ def page(title: str, style: str, *body: Child) -> Markup:
         element("title", title),
         element("style", Markup(style)),
     )
-    whole = element("html", head, "\n", element("body", *body), lang="en")
+    last = element("script", Markup(script)) if script else None
+    whole = element("html", head, "\n", element("body", *body, last), lang="en")
     return Markup(f"<!DOCTYPE html>\n{whole}\n")
+
+
+def data(name: str, value: Any) -> Markup:
+    """Make a block of JSON, which a script of the page reads and no browser runs."""
+    text = json.dumps(value, separators=(",", ":")).replace("<", r"\u003c")
+    return element("script", Markup(text), id=name, type="application/json")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _child(child: str) -> str:

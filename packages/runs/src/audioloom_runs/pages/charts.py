@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
-from audioloom_trainer.reporting.markup import Markup, element, joined
+from audioloom_runs.pages.markup import Markup, element, joined
 
 _WIDTH, _HEIGHT = 440.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, _WIDTH - 14.0, 12.0, _HEIGHT - 40.0
 # The palette of Okabe and Ito, which colour-blind readers can tell apart.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _MORE = ("#000000", "#f0e442", "#595959", "#8c8c8c", "#bfbfbf")
 _BAR_WIDTH, _BAR_HEIGHT = 900.0, 30.0
 _TICKS = 5
@@ -55,7 +55,7 @@ def line_chart(
     up = _axis([*(limits or (p[1] for p in points))], _BOTTOM, _TOP, tight=limits)
     drawn = [
         _line(line, across, up, colour)
-        for line, colour in zip(shown.values(), cycle(_COLOURS), strict=False)
+        for line, colour in zip(shown.values(), cycle(COLOURS), strict=False)
     ]
     return _figure(_frame(across, up, x, y), joined(*drawn), label=f"{y} over {x}", names=[*shown])
 
@@ -79,10 +79,10 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
             y=high,
             width=right - left - 2,
             height=up.at(0.0) - high,
-            fill=_COLOURS[0],
+            fill=COLOURS[0],
             fill_opacity=0.25 + 0.75 * each["records"] / most,  # pale: few records
         )
-        dot = element("circle", cx=mean, cy=high, r=3, fill=_COLOURS[1], stroke="#fff")
+        dot = element("circle", cx=mean, cy=high, r=3, fill=COLOURS[1], stroke="#fff")
         bars += [bar, dot]
     diagonal = element("line", x1=_LEFT, y1=_BOTTOM, x2=_RIGHT, y2=_TOP, class_="diagonal")
     frame = _frame(across, up, "confidence", "accuracy")
@@ -92,7 +92,7 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
 def share_bar(parts: Mapping[str, float], unit: str) -> Markup:
     """Draw amounts as parts of one bar, with a legend; a name keeps its colour if others are 0."""
     whole, left, drawn, legend = sum(parts.values()), 0.0, list[Markup](), list[Markup]()
-    for (name, amount), colour in zip(parts.items(), cycle((*_COLOURS, *_MORE)), strict=False):
+    for (name, amount), colour in zip(parts.items(), cycle((*COLOURS, *_MORE)), strict=False):
         if not amount:
             continue
         told = f"{name} {amount:,.1f} {unit} ({amount / whole:.1%})"
@@ -134,7 +134,7 @@ def _text(text: str, x: float, y: float, anchor: str = "middle", **more: str) ->
 def _figure(frame: Markup, drawn: Markup, *, label: str, names: Sequence[str]) -> Markup:
     size = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
     svg = element("svg", frame, drawn, viewBox=size, role="img", aria_label=label)
-    named = zip(names, cycle(_COLOURS), strict=False)
+    named = zip(names, cycle(COLOURS), strict=False)
     legend = [_legend(name, colour, height=3) for name, colour in named]
     return element("figure", svg, element("figcaption", *legend) if legend else None)
 

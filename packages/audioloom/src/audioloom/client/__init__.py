@@ -1,0 +1,1 @@
+"""Runs as Python objects, with their data."""

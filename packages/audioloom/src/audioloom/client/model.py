@@ -1,0 +1,47 @@
+"""The model of a training, built from its architecture. Needs the extra `audioloom[cpu]`, or Keras.
+
+Keras builds only what `audioloom_manifest.architecture` lets through: a manifest never makes this
+process import or call anything else.
+"""
+
+import io
+import zipfile
+from typing import Any
+
+import keras
+import numpy as np
+from audioloom_manifest.architecture import BadArchitecture, ForeignPart, read_architecture
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.reader import Opened
+from audioloom_stage.errors import BadData
+
+
+def build(opened: Opened[TrainingRunManifest], architecture: bytes, weights: bytes) -> Any:
+    """Build the model and set its weights.
+
+    Raises:
+        BadData: the model has parts of the user's own, is of `tf_keras`, or is damaged.
+    """
+    if opened.manifest.recipe.keras != "3":
+        raise _wrong(opened, "a model of Keras 3", "a model of tf_keras")
+    try:
+        model = keras.saving.deserialize_keras_object(read_architecture(architecture))
+    except (BadArchitecture, ForeignPart) as error:
+        raise _wrong(opened, "an architecture of Keras's own classes", str(error)) from None
+    except Exception as error:  # another version of Keras may raise anything
+        raise _wrong(opened, "an architecture that this Keras builds", str(error)) from error
+    try:
+        with np.load(io.BytesIO(weights), allow_pickle=False) as archive:
+            model.set_weights([archive[name] for name in archive.files])
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise _wrong(opened, "weights of the model", str(error)) from None
+    return model
+
+
+def _wrong(opened: Opened[TrainingRunManifest], expected: str, found: str) -> BadData:
+    return BadData(
+        where=opened.location,
+        expected=expected,
+        found=found[:300],
+        hint="audioloom-trainer export copies the model for other programs.",
+    )

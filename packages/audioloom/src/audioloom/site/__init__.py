@@ -1,0 +1,1 @@
+"""The static site over the runs of a root."""

@@ -1,0 +1,311 @@
+"""Read all runs under a root for the site: each manifest once, in threads, into little memory."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+from audioloom_manifest.envelope import InputRef, Kind
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.file_list import read_file
+from audioloom_manifest.layout import FOLDERS
+from audioloom_manifest.reader import Opened, resolve_input, try_manifest
+from audioloom_runs.progress import read_progress, training_state
+from audioloom_runs.run_list import run_row
+from audioloom_runs.run_times import wall_time
+from audioloom_runs.tables import size_text
+from audioloom_stage.escapes import printable, safe_text, shortened
+from audioloom_stage.progress_bar import progress
+from audioloom_stage.redaction import redact_values
+from audioloom_stage.result import JSON
+from audioloom_storage import Location, NotFound, StorageError, exists, list_folder
+
+_THREADS = 16
+_MOST_FACTS = 80
+_MOST_TEXT = 300
+_MOST_NUMBERS = 8
+_MOST_HISTORY_BYTES = 16 << 20
+_MOST_METRICS = 24
+_TENSORBOARD = "logs/tensorboard"
+
+History = Sequence[Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of a run: what it was when the run was made, and where it lay."""
+
+    kind: Kind
+    name: str
+    location: str
+    identity: str
+
+
+@dataclass(frozen=True)
+class SiteRun:
+    """What the site shows of a run; all texts are safe to show.
+
+    Args:
+        page: path of its page in the site.
+        changed: when it was committed, or when its folder last changed; "" if unknown.
+        detail: what is wrong with it.
+        seconds: how long the attempt took that committed it; None if it was not committed.
+        facts: named facts, by the heading under which they stand.
+        holds: what it holds in a few words, and the number by which runs are sorted.
+        scores: of each split.
+        history: metrics of each epoch, with the key `epoch`.
+        tensorboard: folder of the events for TensorBoard; "" without one.
+        report: location of the report of a training; "" without one.
+        wall_time: of a training, seconds by class, across attempts; {} if it was not measured.
+    """
+
+    kind: Kind
+    name: str
+    location: str
+    page: str
+    state: str
+    changed: str = ""
+    detail: str = ""
+    identity: str = ""
+    seconds: float | None = None
+    inputs: tuple[Input, ...] = ()
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    holds: tuple[str, float] = ("", 0)
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    history: History = ()
+    tensorboard: str = ""
+    report: str = ""
+    wall_time: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> tuple[str, str, float] | None:
+        """The score to show first: split, metric and value; accuracy on test if there is one."""
+        for split in ("test", "val", *self.scores):
+            for metric in ("accuracy", "loss"):
+                if metric in self.scores.get(split, {}):
+                    return split, metric, self.scores[split][metric]
+        return None
+
+
+def read_runs(root: Location) -> list[SiteRun]:
+    """Read the runs of all kinds under a root, the newest first; a damaged run is one of them."""
+    folders = [
+        (kind, entry.location)
+        for kind in FOLDERS
+        for entry in _entries(root / FOLDERS[kind])
+        if entry.is_folder
+    ]
+    with ThreadPoolExecutor(_THREADS) as pool, progress(len(folders), "reading", "runs") as bar:
+        read = partial(_read, root)
+        runs = [*bar.over(pool.map(read, folders))]
+    return sorted(runs, key=lambda run: (run.changed, run.page), reverse=True)
+
+
+def _entries(folder: Location) -> Iterator[Any]:
+    with suppress(NotFound):
+        yield from list_folder(folder)
+
+
+def _read(root: Location, where: tuple[Kind, Location]) -> SiteRun:
+    kind, folder = where
+    common: dict[str, Any] = {
+        "kind": kind,
+        "name": safe_text(folder.name),
+        "location": safe_text(folder),
+        "page": f"{FOLDERS[kind]}/{_file_name(folder.name)}.html",
+    }
+    try:
+        found = try_manifest(folder)
+        row = run_row(root, kind, folder, found)
+        if found is None and kind == "training-run":
+            row |= training_state(folder)
+        more = _committed(found) if row["state"] == "committed" else _uncommitted(folder, kind)
+    except StorageError as error:
+        row, more = {"state": "unreadable", "detail": str(error)}, {}
+    told = {key: safe_text(row.get(key) or "") for key in ("state", "changed", "detail")}
+    return SiteRun(**common, **{**told, **more})
+
+
+def _file_name(name: str) -> str:
+    """A file name for the page of a run: the name as it is if it is harmless, else its digest."""
+    if quote(name, safe="") == name and len(name) <= 100 and not name.startswith("."):  # noqa: PLR2004
+        return name
+    return f"-{sha256(name.encode(errors='surrogateescape')).hexdigest()[:32]}"
+
+
+def _committed(opened: Any) -> dict[str, Any]:
+    manifest = opened.manifest
+    execution = manifest.execution
+    more: dict[str, Any] = {
+        "identity": manifest.identity,
+        "seconds": (execution.finished - execution.started).total_seconds(),
+        "inputs": tuple(_input(each, opened.root) for each in manifest.inputs),
+        "facts": _facts(manifest, sum(entry.bytes for entry in opened.entries)),
+        "holds": _holds(manifest),
+    }
+    if manifest.kind == "training-run":
+        scores = manifest.stats.scores
+        more["scores"] = {safe_text(name): _numbers(each) for name, each in scores.items()}
+        more |= _training(opened)
+    return more
+
+
+def _training(opened: Opened[Any]) -> dict[str, Any]:
+    more: dict[str, Any] = {"wall_time": opened.manifest.execution.seconds}
+    reports, events = opened.files("report"), opened.files("events")
+    if reports:
+        more["report"] = (opened.folder / reports[0].path).uri
+    if events:
+        more["tensorboard"] = safe_text(opened.folder / _TENSORBOARD)
+    try:
+        more["history"] = read_history(opened)
+    except (ManifestError, StorageError) as error:
+        more["detail"] = safe_text(error)
+    return more
+
+
+def read_history(opened: Opened[Any]) -> History:
+    """Read the metrics of each epoch of a training; () if the file does not hold them.
+
+    Raises:
+        MissingFile, WrongChecksum: the file is missing or was changed.
+    """
+    entries = [each for each in opened.files("history") if each.bytes <= _MOST_HISTORY_BYTES]
+    if len(entries) != 1:
+        return ()
+    data = read_file(opened.folder, entries[0])
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return ()
+    return _history(value.get("epochs") if isinstance(value, dict) else None)
+
+
+def _uncommitted(folder: Location, kind: Kind) -> dict[str, Any]:
+    if kind != "training-run":
+        return {}
+    where = folder / _TENSORBOARD
+    lines = read_progress(folder / "progress/0.jsonl")
+    return {
+        "tensorboard": safe_text(where) if exists(where) else "",
+        "history": _history([line for line in lines if line.get("event") == "epoch"]),
+        "wall_time": wall_time(folder),
+    }
+
+
+_NO_METRICS = frozenset({"attempt", "epoch", "generation", "rank", "step"})
+
+
+def _history(epochs: object) -> History:
+    """The numbers of each epoch, of data that may be anything."""
+    found = []
+    for each in epochs if isinstance(epochs, list) else []:
+        if isinstance(each, dict) and isinstance(each.get("epoch"), int):
+            metrics = _numbers({k: v for k, v in each.items() if k not in _NO_METRICS})
+            found.append({**dict([*metrics.items()][:_MOST_METRICS]), "epoch": each["epoch"]})
+    return found
+
+
+def _numbers(value: Mapping[str, Any]) -> dict[str, float]:
+    numbers = {printable(key): each for key, each in value.items() if type(each) in (int, float)}
+    return {key: float(each) for key, each in numbers.items() if math.isfinite(each)}
+
+
+def _input(reference: InputRef, root: Location) -> Input:
+    where = safe_text(resolve_input(reference, root))
+    return Input(reference.kind, reference.name, where, reference.identity)
+
+
+def _facts(manifest: Any, size: int) -> dict[str, dict[str, str]]:
+    value = redact_values(manifest.to_json())
+    execution, producer = value["execution"], value["producer"]
+    value["stats"].pop("scores", None)
+    about = {
+        "host": execution["host"],
+        "made by": f"audioloom-{producer['stage']} {producer['version']}",
+        "size": size_text(size),
+    }
+    parts = {
+        "Run": about,
+        "Recipe": value["recipe"],
+        "Counts": value["stats"],
+        "Execution": {**execution["settings"], **execution["counts"]},
+        "Versions": execution["versions"],
+    }
+    return {heading: _bounded(flattened(each)) for heading, each in parts.items()}
+
+
+def _bounded(pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
+    found = dict(pairs)
+    more = len(found) - _MOST_FACTS
+    shown = dict([*found.items()][:_MOST_FACTS])
+    return {**shown, "…": f"and {more} more"} if more > 0 else shown
+
+
+def flattened(value: Mapping[str, JSON], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each fact of nested objects under its joined name; an object of scalars is one fact."""
+    for key, each in value.items():
+        name = f"{above}{key}"
+        if isinstance(each, Mapping) and any(isinstance(one, Mapping) for one in each.values()):
+            yield from flattened(each, f"{name}.")
+        elif each is not None and each not in ({}, []):
+            yield printable(name), shortened(printable(_text(each)), _MOST_TEXT)
+
+
+def _text(value: JSON) -> str:
+    match value:
+        case str():
+            text = value
+        case bool():
+            text = "yes" if value else "no"
+        case int() | float():
+            text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+        case Mapping():
+            pairs = [*value.items()][:_MOST_FACTS]
+            text = ", ".join(f"{key} {_text(each)}" for key, each in pairs)
+        case Sequence() if len(value) > _MOST_NUMBERS and isinstance(value[0], float):
+            text = f"{len(value):,} numbers"
+        case Sequence():
+            text = ", ".join(_text(each) for each in value[:_MOST_FACTS])
+        case _:
+            text = "none"
+    return text
+
+
+def _holds(manifest: Any) -> tuple[str, float]:
+    stats = manifest.stats
+    match manifest.kind:
+        case "recordings":
+            return f"{stats.recordings:,} recordings", stats.recordings
+        case "features":
+            refused = f", {stats.refused:,} refused" if stats.refused else ""
+            return f"{stats.windows:,} windows{refused}", stats.windows
+        case "shards":
+            records = sum(split.records for split in stats.splits.values())
+            return f"{records:,} records", records
+    return f"{stats.steps:,} steps", stats.steps
+
+
+def date_text(changed: str) -> str:
+    """The date of a run as people read it: UTC, to the minute."""
+    with suppress(ValueError):
+        return f"{datetime.fromisoformat(changed):%Y-%m-%d %H:%M}"
+    return ""
+
+
+def duration_text(seconds: float | None) -> str:
+    """A duration as people read it: 45 s, 3 min 20 s, 2 h 5 min."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    hours, left = divmod(minutes, 60)
+    return f"{hours:,} h {left} min" if hours else f"{minutes} min {rest} s"

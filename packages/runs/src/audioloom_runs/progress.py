@@ -1,0 +1,110 @@
+"""Read what the processes of a training noted while it runs: RUN-FOLDER.md, sections 3 and 7."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from audioloom_stage.result import JSON
+from audioloom_storage import Location, NotAFolder, NotFound, StorageError, list_folder, read_bytes
+
+Line = dict[str, Any]
+
+_NAME = re.compile(r"([0-9]+)(?:\.([0-9]+))?\.jsonl")
+"""A worker's own file, by its rank; or the launcher's, by attempt and number."""
+_OUTCOMES = ("failed", "finished", "interrupted")
+_MOST_BYTES = 16 << 20
+_MOST_TEXT = 200
+_SILENT = timedelta(minutes=5)  # a worker notes its progress every few seconds, or minutes
+
+
+def read_progress(where: Location) -> list[Line]:
+    """Read the lines of a progress file, oldest first, without unreadable lines."""
+    return [*_objects(_text(where).splitlines())]
+
+
+def last_progress(folder: Location) -> dict[str, Line]:
+    """Return the last line of each worker's progress, by rank.
+
+    Workers without a launcher have a file each. A launcher has one file for all workers of an
+    attempt, and publishes it again and again under a higher number.
+    """
+    names = [_NAME.fullmatch(where.name) for where in _files(folder / "progress")]
+    alone = [name for name in names if name and name[2] is None]
+    launched = [name for name in names if name and name[2] is not None]
+    found = {}
+    for name in alone:
+        if lines := read_progress(folder / f"progress/{name[0]}"):
+            found[name[1]] = lines[-1]
+    for name in sorted(launched, key=lambda name: (int(name[1]), int(name[2]))):
+        for line in read_progress(folder / f"progress/{name[0]}"):
+            if isinstance(line.get("rank"), int) and "event" in line:
+                found[str(line["rank"])] = line
+    return found
+
+
+def training_state(folder: Location) -> dict[str, JSON]:
+    """Return the `state` of a training without a manifest, and a `detail` if it failed.
+
+    The state is failed, interrupted, stopped, running or killed, or finished if all processes of
+    a launcher ended well and committed nothing; {} if the folder does not tell.
+    """
+    end = _last_end(folder)
+    if end.get("outcome") in _OUTCOMES and not end.get("restarts"):
+        cause = end.get("cause")
+        told = cause.get("text") if isinstance(cause, dict) else None
+        return _failed(told) if end["outcome"] == "failed" else {"state": end["outcome"]}
+    lines = last_progress(folder).values()
+    failed = next((line for line in lines if line.get("event") == "failed"), None)
+    if failed is not None:
+        return _failed(failed.get("text"))
+    times = [time for line in lines if (time := _time(line))]
+    if not times:
+        return {}
+    alive = datetime.now(UTC) - max(times) < _SILENT
+    stopped = all(line.get("event") == "stopped" for line in lines)
+    return {"state": "stopped" if stopped else "running" if alive else "killed"}
+
+
+def _failed(told: object) -> dict[str, JSON]:
+    return {"state": "failed", "detail": str(told or "")[:_MOST_TEXT]}
+
+
+def _last_end(folder: Location) -> Line:
+    """The record of the last attempt's end, unless a later attempt has begun."""
+    names = [where.name for where in _files(folder / "attempts")]
+    last = max((int(name.partition(".")[0]) for name in names if name[0].isdecimal()), default=0)
+    if f"{last}.json" not in names:
+        return {}
+    return next(iter(_objects([_text(folder / f"attempts/{last}.json")])), {})
+
+
+def _text(where: Location) -> str:
+    try:
+        return read_bytes(where, limit=_MOST_BYTES).decode(errors="replace")
+    except (StorageError, OSError):
+        return ""
+
+
+def _objects(texts: Sequence[str]) -> Iterator[Line]:
+    for text in texts:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text)
+            if isinstance(value, dict):
+                yield value
+
+
+def _time(line: Line) -> datetime | None:
+    with suppress(ValueError):
+        found = datetime.fromisoformat(str(line.get("time")))
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return None
+
+
+def _files(folder: Location) -> Iterator[Location]:
+    with suppress(NotFound, NotAFolder):
+        for entry in list_folder(folder):
+            if not entry.is_folder:
+                yield entry.location

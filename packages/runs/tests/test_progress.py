@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_runs.progress import last_progress, read_progress, training_state
+from audioloom_storage import Location, locate
+
+NOW = datetime.now(UTC).isoformat()
+
+
+def note(root: Location, name: str, *lines: object) -> None:
+    """A file of the run folder with a JSON object a line."""
+    file = Path(root.path, name)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
+    """What a crash or a full disk has left is no reason to lose the rest."""
+    (tmp_path / "0.jsonl").write_bytes(b'{"a": 1}\n[2]\n\xff\n{"b":\n{"c": 3}\n' + b"[" * 99_999)
+    assert [{"a": 1}, {"c": 3}] == read_progress(locate(tmp_path / "0.jsonl"))
+    assert [] == read_progress(locate(tmp_path / "1.jsonl"))
+
+
+def test_the_newest_line_of_each_worker_counts(root: Location) -> None:
+    """Of its own file, or of the newest file of the launcher."""
+    assert {} == last_progress(root)
+    note(root, "progress/0.jsonl", {"step": 1}, {"step": 2})
+    note(root, "progress/2.9.jsonl", {"rank": 1, "event": "step", "step": 3})
+    note(root, "progress/2.10.jsonl", {"rank": 1, "event": "step", "step": 4}, {"rank": 1})
+    note(root, "progress/notes.txt", {"rank": 0, "event": "step", "step": 9})
+    assert {"0": 2, "1": 4} == {rank: line["step"] for rank, line in last_progress(root).items()}
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        ([], {}),
+        ([{"event": "step", "time": "yesterday"}], {}),
+        ([{"event": "step"}], {"state": "running"}),
+        ([{"event": "step", "time": "2020-01-01T00:00:00"}], {"state": "killed"}),
+        ([{"event": "stopped"}], {"state": "stopped"}),
+        ([{"event": "step"}, {"event": "failed"}], {"state": "failed", "detail": "NaN"}),
+    ],
+)
+def test_progress_tells_the_state(
+    root: Location, lines: list[dict[str, str]], state: dict[str, str]
+) -> None:
+    """Of two workers, one may have failed; who is silent for long was killed."""
+    for rank, line in enumerate(lines):
+        note(root, f"progress/{rank}.jsonl", {"time": NOW, "text": "NaN", **line})
+    assert state == training_state(root)
+
+
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [
+        ({"outcome": "failed", "cause": {"text": "no memory"}}, "failed"),
+        ({"outcome": "failed", "cause": None}, "failed"),
+        ({"outcome": "interrupted"}, "interrupted"),
+        ({"outcome": "finished"}, "finished"),
+        ({"outcome": "failed", "restarts": True}, "running"),
+        ({"outcome": ["failed"]}, "running"),
+        ([], "running"),
+    ],
+)
+def test_the_end_of_the_last_attempt_tells_more(root: Location, end: Any, state: str) -> None:
+    """A launcher saw what no worker could note, unless it begins another attempt."""
+    note(root, "progress/0.jsonl", {"time": NOW, "event": "step"})
+    note(root, "attempts/1.json", {"outcome": "interrupted"})
+    Path(root.path, "attempts", "2.json").write_text(json.dumps(end, indent=2))
+    found = training_state(root)
+    assert state == found["state"]
+    if state == "failed":
+        assert ("no memory" if end["cause"] else "") == found["detail"]
+    note(root, "attempts/3.started.json", {})
+    assert "running" == training_state(root)["state"]
