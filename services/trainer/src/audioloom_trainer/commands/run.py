@@ -6,6 +6,8 @@ checkpoint. TensorFlow is imported only when there is something to train.
 
 import os
 import shlex
+import time
+from datetime import timedelta
 
 import structlog
 from audioloom_manifest.kinds import TrainingRunManifest
@@ -16,6 +18,7 @@ from audioloom_stage.logs import bind
 from audioloom_stage.result import Result
 
 from audioloom_trainer.distributed.cluster import Cluster, read_cluster
+from audioloom_trainer.evaluation.scores import score_line
 from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.checkpoint import newest_checkpoint
@@ -32,7 +35,7 @@ log = structlog.get_logger()
 
 def run(settings: RunSettings, stop: StopRequest) -> Result:
     """Train and commit the run, unless it is committed already."""
-    LIMIT.seconds = settings.storage_timeout
+    LIMIT.seconds, began = settings.storage_timeout, time.monotonic()
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
     model = find_model(settings.model)
     callbacks = find_model(settings.callbacks, "--callbacks") if settings.callbacks else None
@@ -79,8 +82,22 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     stop.finished()
     if committed is None:
         return _silence(cluster)
-    log.info("committed", manifest=str(committed.opened.location))
+    _tell(committed.opened, time.monotonic() - began)
     return _result(committed.opened, cluster, ours=committed.ours)
+
+
+def _tell(opened: Opened[TrainingRunManifest], seconds: float) -> None:
+    for split, scores in opened.manifest.stats.scores.items():
+        log.info("scores", readable=f"{split}: {score_line(scores)}", split=split, **scores)
+    report = next((str(opened.folder / file.path) for file in opened.files("report")), "")
+    took = timedelta(seconds=round(seconds))
+    log.info(
+        "committed",
+        readable=f"committed after {took}; the report: {report}",
+        manifest=str(opened.location),
+        report=report,
+        seconds=round(seconds, 1),
+    )
 
 
 def _silence(cluster: Cluster) -> Result:
