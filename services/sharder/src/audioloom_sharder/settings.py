@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from audioloom_manifest.kinds import SHARD_COMPRESSIONS
-from audioloom_runs.settings import GcSettings, ListSettings, RunName
+from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Size
@@ -237,4 +237,14 @@ class InspectSettings(_OfOneRun):
 
     records: int = Field(
         0, ge=0, le=1000, description="Number of records of each split to decode and show."
+    )
+
+
+class DoctorSettings(RootSettings, SparkSettings):
+    """Settings of `doctor`."""
+
+    master: str = Field(
+        "local[*]",
+        pattern=_MASTER,
+        description="Spark master: local[N], local[*], yarn; or inline: this process.",
     )
