@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from audioloom_stage import progress_bar
 from audioloom_stage.logs import LogSettings, configure_logs
-from audioloom_stage.progress_bar import Progress, bar_line, progress
+from audioloom_stage.progress_bar import Progress, bar_line, progress, working
 
 TOY = Path(__file__).with_name("toy.py")
 JSON = ("--log-format", "json")
@@ -47,9 +48,9 @@ def on_a_terminal(*words: str, **variables: str) -> tuple[str, str]:
 def test_a_bar_on_a_terminal() -> None:
     """Drawn over itself, taken away at the end, and log lines stay whole."""
     shown, out = on_a_terminal("run", "count")
-    assert "waking the sheep  0:00" in shown
-    assert "counting 0/3 sheep  0:00" in shown
-    assert re.search(r"counting 2/3 sheep  [\d.]+/s  0:00 left", shown)
+    assert re.search(r"waking the sheep  \d:\d\d", shown)
+    assert re.search(r"counting [01]/3 sheep  \d:\d\d", shown)
+    assert re.search(r"counting 2/3 sheep  [\d.]+/s  \d:\d\d left", shown)
     assert "said count\n" == out
     after_last_bar = shown.rpartition("sheep")[2]
     assert "\r\x1b[K" in shown
@@ -80,10 +81,10 @@ def test_lines_in_a_log(toy: Any) -> None:
     """A log that nobody watches has readable lines too."""
     told = toy("run", "count").stderr
     assert re.search(r"Z waking the sheep\n", told)
-    assert re.search(r"Z waking the sheep, 0:00 so far\n", told)
-    assert re.search(r"Z counting: 0 of 3 sheep, 0:00 so far\n", told)
-    assert re.search(r"Z counting: 2 of 3 sheep, [\d.]+/s  0:00 left\n", told)
-    assert re.search(r"Z counting: 3 sheep in 0\.\d s\n", told)
+    assert re.search(r"Z waking the sheep, \d:\d\d so far\n", told)
+    assert re.search(r"Z counting: [01] of 3 sheep, \d:\d\d so far\n", told)
+    assert re.search(r"Z counting: 2 of 3 sheep, [\d.]+/s  \d:\d\d left\n", told)
+    assert re.search(r"Z counting: 3 sheep in \d+\.\d s\n", told)
 
 
 def test_json_lines_have_numbers_of_their_own(toy: Any) -> None:
@@ -142,6 +143,17 @@ def test_the_bar_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrapped line could not be taken back."""
     monkeypatch.setenv("COLUMNS", "20")
     assert 19 == len(Progress(3, "counting", "sheep").line())
+
+
+def test_a_library_shows_nothing(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that has not configured its log, such as a notebook, did not ask for bars."""
+    structlog.reset_defaults()
+    monkeypatch.setattr(progress_bar, "EVERY_SECONDS", 0.0)
+    with progress(3, "counting", "sheep") as bar, working("waking the sheep"):
+        bar.advance()
+    assert ("", "") == capsys.readouterr()
 
 
 def test_logs_below_info_are_silent(toy: Any) -> None:

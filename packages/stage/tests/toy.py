@@ -153,10 +153,10 @@ def count(_: RunSettings) -> None:
     """Show progress."""
     often = mock.patch.multiple(progress_bar, EVERY_SECONDS=0.02, REDRAW_SECONDS=0.01)
     with often, working("waking the sheep"):
-        time.sleep(0.1)
+        time.sleep(0.3)
     with often, progress(3, "counting", "sheep") as bar:
         for _each in bar.over(range(3)):
-            time.sleep(0.1)
+            time.sleep(0.3)
     log.info("counted")
 
 

@@ -188,7 +188,8 @@ def _keep_showing(view: View, every: float | None, ended: threading.Event) -> No
 
 
 def _silent() -> bool:
-    return current_logs().level > logging.INFO
+    # A program that uses this package as a library has not configured its log.
+    return not structlog.is_configured() or current_logs().level > logging.INFO
 
 
 def _left(done: int, total: int | None, rate: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from audioloom_manifest.kinds import SHARD_COMPRESSIONS
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Settings
@@ -152,6 +151,8 @@ class Assignment(Settings):
             raise ValueError(
                 f"--shards {self.shards} is not a multiple of --lanes {lanes}: try {near}"
             )
+        from audioloom_manifest.kinds import SHARD_COMPRESSIONS  # noqa: PLC0415 - not for --help
+
         if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
             raise ValueError(
                 f"--format {self.format} has no --compression {self.compression}: try"

@@ -45,7 +45,7 @@ def test_a_share_of_nothing_is_null() -> None:
 
 def test_scores_are_shown_beside_guessing() -> None:
     """A person sees at once whether something was learned."""
-    scores = {"loss": 1.08, "chance": 0.25, "accuracy": 0.42, "majority": 0.3}
+    scores = {"accuracy": 0.42, "chance": 0.25, "loss": 1.08, "majority": 0.3}
     expected = "loss 1.0800  accuracy 0.4200  (chance 0.2500, majority 0.3000)"
     assert expected == score_line(scores)
     assert "loss 1.0800" == score_line({"loss": 1.08})

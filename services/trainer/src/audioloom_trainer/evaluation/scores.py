@@ -58,8 +58,9 @@ def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def score_line(scores: Mapping[str, float]) -> str:
-    """Format scores as one line, the baselines of guessing beside them in brackets."""
-    own = "  ".join(f"{key} {shown(scores[key])}" for key in scores if key not in _BASELINES)
+    """Format scores as one line, the loss first, the baselines of guessing last in brackets."""
+    names = sorted(scores.keys() - {*_BASELINES}, key=lambda key: (key != "loss", key))
+    own = "  ".join(f"{key} {shown(scores[key])}" for key in names)
     guessing = ", ".join(f"{key} {shown(scores[key])}" for key in _BASELINES if key in scores)
     return f"{own}  ({guessing})" if guessing else own
 
