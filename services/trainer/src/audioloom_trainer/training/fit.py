@@ -136,7 +136,8 @@ def _train(
         events.event("start", step=done, steps=every, devices=devices)
         log.info(
             "training",
-            readable=f"training {every - done:,} steps on {devices}, {replicas.total} replicas, "
+            readable=f"training {every - done:,} steps on {devices}, {replicas.total}"
+            f" replica{'s' * (replicas.total != 1)}, "
             f"{model.count_params():,} parameters",
             steps=every,
             from_step=done,
