@@ -1,5 +1,6 @@
 import threading
 from functools import partial
+from importlib import import_module
 from operator import getitem
 from typing import Any
 
@@ -75,6 +76,7 @@ def test_no_check_hides_another() -> None:
         "refuses": refuse,
         "misses": miss,
         "breaks": partial(getitem, {}, "key"),
+        "imports": partial(import_module, "nothing_like_it"),
         "hangs": for_ever.wait,
         "is well": lambda: ok("is well", "yes"),
     }
@@ -84,6 +86,7 @@ def test_no_check_hides_another() -> None:
         ("refuses", "failure", "there is none: found nothing", "Get one."),
         ("misses", "failure", "/x: nothing lies there", ""),
         ("breaks", "warning", "cannot tell: KeyError: 'key'"),
+        ("imports", "failure", "ModuleNotFoundError: No module named 'nothing_like_it'"),
         ("hangs", "failure", "no answer within 1.5 s"),
         ("is well", "ok", "yes", ""),
     ] == [
@@ -92,7 +95,7 @@ def test_no_check_hides_another() -> None:
     ]
 
 
-LONG = ("breaks", "hangs")
+LONG = ("breaks", "imports", "hangs")
 """What to do about these is said in general."""
 
 

@@ -108,6 +108,10 @@ def look_at(name: str, check: Ask, within_s: float = AT_ONCE_S) -> list[CheckRes
     except StorageError as error:
         found = ": ".join(filter(None, (error.where, error.found)))
         return [failure(name, found, error.hint)]
+    except ImportError as error:
+        return [
+            failure(name, f"{type(error).__name__}: {error}", "Install it in this environment.")
+        ]
     except Exception as error:  # noqa: BLE001 - a check of ours that fails says nothing of the rest
         return [cannot_tell(name, f"{type(error).__name__}: {error}")]
 
