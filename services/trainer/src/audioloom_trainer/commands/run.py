@@ -18,7 +18,6 @@ from audioloom_stage.logs import bind
 from audioloom_stage.result import Result
 
 from audioloom_trainer.distributed.cluster import Cluster, read_cluster
-from audioloom_trainer.evaluation.scores import score_line
 from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.checkpoint import newest_checkpoint
@@ -87,6 +86,8 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
 
 
 def _tell(opened: Opened[TrainingRunManifest], seconds: float) -> None:
+    from audioloom_trainer.evaluation.scores import score_line  # noqa: PLC0415 - NumPy, 0.1 s
+
     for split, scores in opened.manifest.stats.scores.items():
         log.info("scores", readable=f"{split}: {score_line(scores)}", split=split, **scores)
     report = next((str(opened.folder / file.path) for file in opened.files("report")), "")
