@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_runs.run_list import list_runs
+from audioloom_runs.run_list import list_runs, show_runs
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result
@@ -88,3 +88,10 @@ def test_an_empty_folder_is_a_run_of_no_date(root: Location) -> None:
     (Path(root.path) / "features" / "begun").mkdir(parents=True)
     found: Any = listed(root).data["runs"]
     assert (None, 0) == (found[0]["changed"], found[0]["bytes"])
+
+
+def test_the_newest_run_is_the_last(root: Location) -> None:
+    """A terminal shows the end of a long list; a run without a date comes first."""
+    dates = {"a": "2026-03-01T00:00:00", "b": None, "c": "2026-01-01T00:00:00"}
+    found = show_runs(root, [{"name": n, "changed": at} for n, at in dates.items()], ["name"])
+    assert ["b", "c", "a"] == [row["name"] for row in found.data["runs"]]  # type: ignore[index,union-attr]

@@ -1,4 +1,5 @@
 import os
+import pty
 import subprocess
 import sys
 
@@ -26,3 +27,23 @@ def test_a_failed_start_leaves_stderr_as_it_was(capfd: pytest.CaptureFixture[str
     messages.join(timeout=60)
     os.write(2, b"said\n")
     assert (False, "said\n") == (messages.is_alive(), capfd.readouterr().err)
+
+
+def test_a_bar_of_this_process_stays_on_the_terminal() -> None:
+    """It has no line end, and is no line of the JVM: the pipe would keep it back."""
+    program = (
+        "import os, sys\n"
+        "from audioloom_spark.jvm_stderr import filtered_stderr\n"
+        "with filtered_stderr() as messages:\n"
+        "    print('bar', sys.stderr.isatty(), end='', file=sys.stderr, flush=True)\n"
+        "    os.write(2, b', a line of the JVM\\n')\n"
+        "messages.join(timeout=60)\n"
+    )
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-c", program], stderr=theirs, check=True)
+    os.close(theirs)
+    shown = b""
+    while not shown.endswith(b"JVM\r\n"):
+        shown += os.read(ours, 1000)
+    assert b"bar True" == shown.partition(b",")[0]
+    os.close(ours)

@@ -10,14 +10,16 @@ import pytest
 import structlog
 from audioloom_stage.logs import LogSettings, bind, configure_logs, current_logs
 
+JSON = ("--log-format", "json")
+
 
 def lines(stderr: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stderr.splitlines()]
 
 
-def test_lines_are_json_when_nobody_watches(toy: Any) -> None:
+def test_json_lines_on_request(toy: Any) -> None:
     """Time in UTC, level and event first, stage and run on each."""
-    told = lines(toy("run", "nothing").stderr)
+    told = lines(toy("run", "nothing", *JSON).stderr)
     assert ["timestamp", "level", "event"] == list(told[0])[:3]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", told[0]["timestamp"])
     assert {("toy", "toy-1")} == {(each["stage"], each["run"]) for each in told}
@@ -25,7 +27,7 @@ def test_lines_are_json_when_nobody_watches(toy: Any) -> None:
 
 def test_other_libraries_from_warning_on(program: Any) -> None:
     """py4j and TensorFlow talk much; Python's warnings come along."""
-    told = lines(program("run", "foreign").stderr)
+    told = lines(program("run", "foreign", *JSON).stderr)
     assert [
         ("toy", "working"),
         ("tensorflow", "careful with this"),
@@ -44,10 +46,10 @@ def test_other_libraries_from_warning_on(program: Any) -> None:
 
 def test_verbose_is_about_us(program: Any) -> None:
     """Details of ours, and still no chatter of others; --debug shows both."""
-    events = [each["event"] for each in lines(program("run", "foreign", "-v").stderr)]
+    events = [each["event"] for each in lines(program("run", "foreign", "-v", *JSON).stderr)]
     assert "details" in events
     assert "chatter" not in events
-    events = [each["event"] for each in lines(program("run", "foreign", "--debug").stderr)]
+    events = [each["event"] for each in lines(program("run", "foreign", "--debug", *JSON).stderr)]
     assert {"details", "chatter"} < set(events)
 
 
@@ -63,7 +65,9 @@ def test_a_secret_is_not_logged(program: Any, form: str) -> None:
 
 def test_an_exception_that_is_logged_is_told_in_one_line(program: Any) -> None:
     """Its stack is for --debug, in both forms."""
-    (told,) = [e for e in lines(program("run", "foreign").stderr) if e["event"] == "went wrong"]
+    (told,) = [
+        e for e in lines(program("run", "foreign", *JSON).stderr) if e["event"] == "went wrong"
+    ]
     assert "ValueError: invalid literal for int() with base 10: 'inner'" == told["error"]
     assert "exception" not in told
     for form in ("console", "json"):
@@ -71,11 +75,33 @@ def test_an_exception_that_is_logged_is_told_in_one_line(program: Any) -> None:
         assert "Traceback (most recent call last)" in stderr
 
 
-def test_the_console_is_for_people(toy: Any) -> None:
-    """No colours where there is no terminal, and nothing that a terminal would obey."""
-    first = toy("run", "nothing", "--log-format", "console").stderr.splitlines()[0]
-    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \[info +\] working ", first)
-    assert "evil\\x1b[2Jname" in first
+def test_lines_are_readable_by_default(toy: Any) -> None:
+    """No JSON, no bound values, no colours off a terminal, and nothing that a terminal obeys."""
+    first, *_ = toy("run", "nothing").stderr.splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ working  file=evil\\x1b\[2Jname", first)
+
+
+def test_a_level_above_info_is_named(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A person sees at once which line is a warning."""
+    configure_logs(LogSettings())
+    structlog.get_logger().warning("few groups", groups=3)
+    assert capsys.readouterr().err.endswith("Z warning: few groups  groups=3\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"), [("console", "epoch 1/12  loss 0.5\n"), ("json", '"loss": 0.5}\n')]
+)
+def test_an_entry_may_have_a_sentence_for_people(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str], form: Any, expected: str
+) -> None:
+    """People get the sentence alone, programs the values alone."""
+    configure_logs(LogSettings(form))
+    structlog.get_logger().info("epoch", readable="epoch 1/12  loss 0.5", loss=0.5)
+    told = capsys.readouterr().err
+    assert told.endswith(expected)
+    assert 1 == told.count("loss")
 
 
 def test_bound_values_are_on_every_line_inside(
@@ -169,7 +195,7 @@ def test_no_event_looks_like_two_lines_of_the_log(
 ) -> None:
     """Whoever says it, and whatever else is told; a traceback has lines of its own."""
     configure_logs(LogSettings("console", debug=True))
-    forged = "a\n2026-01-01T00:00:00Z [error    ] forged"
+    forged = "a\n2026-01-01T00:00:00Z error: forged"
     structlog.get_logger().warning(forged, path=forged, items=[forged])
     logging.getLogger("other").warning(forged)
     try:

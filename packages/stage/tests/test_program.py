@@ -12,7 +12,7 @@ import pytest
 
 TOY = Path(__file__).with_name("toy.py")
 
-CONSOLE = ("--log-format", "console")
+JSON = ("--log-format", "json")
 
 
 def slow(words: str) -> Any:
@@ -48,7 +48,7 @@ def test_a_failure_ends_with_its_code_and_an_empty_stdout(
     toy: Any, words: list[str], code: int, text: str
 ) -> None:
     """A shell that captures stdout gets nothing to mistake for a result."""
-    done = toy(*words, *CONSOLE)
+    done = toy(*words)
     assert (code, "") == (done.returncode, done.stdout)
     assert text in done.stderr
     assert "Traceback" not in done.stderr
@@ -184,19 +184,19 @@ def test_the_file_may_be_named_by_a_variable(
 
 def test_what_to_do_next_is_said_on_stderr(toy: Any) -> None:
     """After a success, unless quiet."""
-    done = toy("run", "nothing", *CONSOLE)
+    done = toy("run", "nothing")
     assert done.stderr.endswith("next: audioloom-toy list\nnext: audioloom-toy verify\n")
-    last = json.loads(toy("run", "nothing").stderr.splitlines()[-1])
+    last = json.loads(toy("run", "nothing", *JSON).stderr.splitlines()[-1])
     assert ("next", ["audioloom-toy list", "audioloom-toy verify"]) == (
         last["event"],
         last["commands"],
     )
-    assert "" == toy("run", "nothing", "--quiet", *CONSOLE).stderr
+    assert "" == toy("run", "nothing", "--quiet").stderr
 
 
 def test_a_result_may_be_bad_news(toy: Any) -> None:
     """A check that finds damage has a result and an exit code, and nothing to do next."""
-    done = toy("verify", *CONSOLE)
+    done = toy("verify")
     assert (65, "damaged\n", "") == (done.returncode, done.stdout, done.stderr)
 
 
@@ -242,7 +242,7 @@ def test_a_reader_that_never_came(words: str) -> None:
 
 def test_a_full_disk_under_stdout_is_said() -> None:
     """A result that was not delivered is not a success."""
-    done = bash('"$0" "$1" run nothing --log-format console > /dev/full')
+    done = bash('"$0" "$1" run nothing > /dev/full')
     assert 75 == done.returncode
     assert "no space left on device" in done.stderr
 
@@ -251,7 +251,7 @@ def test_a_child_that_lives_on_does_not_hold_the_pipe(tmp_path: Path) -> None:
     """`result=$(…)` ends when the program ends, whatever it left running."""
     pid = tmp_path / "pid"
     done = bash(
-        f'x=$("$0" "$1" run lingering-child -q --log-format console 2>{pid})\n'
+        f'x=$("$0" "$1" run lingering-child -q 2>{pid})\n'
         f'kill $(cat {pid}) && echo "got $x, and it was alive"'
     )
     assert "got said lingering-child, and it was alive\n" == done.stdout
@@ -259,22 +259,22 @@ def test_a_child_that_lives_on_does_not_hold_the_pipe(tmp_path: Path) -> None:
 
 def test_the_traceback_is_for_debug_and_shows_no_values(toy: Any) -> None:
     """Local variables hold secrets."""
-    done = toy("run", "bug", "--debug", *CONSOLE)
+    done = toy("run", "bug", "--debug")
     assert 70 == done.returncode
     assert "Traceback" in done.stderr
     assert "local variable" not in done.stderr.replace('hidden = "local variable"', "")
-    (last,) = [json.loads(line) for line in toy("run", "bug", "--debug").stderr.splitlines()[-1:]]
+    last = json.loads(toy("run", "bug", "--debug", *JSON).stderr.splitlines()[-1])
     assert "Traceback" in last["exception"]
 
 
 def test_a_bug_names_its_place(toy: Any) -> None:
     """The line to look at, without a traceback."""
-    assert "toy.py:" in toy("run", "bug", *CONSOLE).stderr
+    assert "toy.py:" in toy("run", "bug").stderr
 
 
 def test_an_error_as_a_line_of_json(toy: Any) -> None:
     """What collects logs gets the parts of the error."""
-    last = json.loads(toy("run", "bad").stderr.splitlines()[-1])
+    last = json.loads(toy("run", "bad", *JSON).stderr.splitlines()[-1])
     assert ("error", "bad data", 65, "/band", "a drum", "drum", "toy-1", "toy") == tuple(
         last[key]
         for key in ("level", "event", "exit_code", "where", "expected", "try", "run", "stage")
@@ -283,7 +283,7 @@ def test_an_error_as_a_line_of_json(toy: Any) -> None:
 
 def test_control_characters_reach_no_terminal(toy: Any) -> None:
     """File names come from outside; a terminal would obey them."""
-    done = toy("run", "bad", *CONSOLE)
+    done = toy("run", "bad")
     assert "\x1b" not in done.stderr
     assert "a \\x1b[2Jflute" in done.stderr
 
@@ -295,7 +295,7 @@ def test_control_c_ends_with_130() -> None:
         f"exec(open({str(TOY)!r}).read().split('main = run_app')[0])\n"
         "def wait(_):\n    print('ready', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
         "ACTIONS['wait'] = wait\n"
-        "raise SystemExit(run_app(app)(['run', 'wait', '--quiet', '--log-format', 'console']))\n"
+        "raise SystemExit(run_app(app)(['run', 'wait', '--quiet']))\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from audioloom_stage import progress_bar
 from audioloom_stage.logs import LogSettings, configure_logs
-from audioloom_stage.progress_bar import Progress, progress
+from audioloom_stage.progress_bar import Progress, bar_line, progress, working
 
 TOY = Path(__file__).with_name("toy.py")
+JSON = ("--log-format", "json")
 
 
 def on_a_terminal(*words: str, **variables: str) -> tuple[str, str]:
@@ -46,8 +48,9 @@ def on_a_terminal(*words: str, **variables: str) -> tuple[str, str]:
 def test_a_bar_on_a_terminal() -> None:
     """Drawn over itself, taken away at the end, and log lines stay whole."""
     shown, out = on_a_terminal("run", "count")
-    assert "counting 1/3 sheep" in shown
-    assert "100%" in shown
+    assert re.search(r"waking the sheep  \d:\d\d", shown)
+    assert re.search(r"counting [01]/3 sheep  \d:\d\d", shown)
+    assert re.search(r"counting 2/3 sheep  [\d.]+/s  \d:\d\d left", shown)
     assert "said count\n" == out
     after_last_bar = shown.rpartition("sheep")[2]
     assert "\r\x1b[K" in shown
@@ -75,68 +78,84 @@ def test_colours_only_where_they_are_wanted() -> None:
 
 
 def test_lines_in_a_log(toy: Any) -> None:
-    """Numbers of their own, so that a log can be searched for them."""
-    told = [json.loads(line) for line in toy("run", "count").stderr.splitlines()]
+    """A log that nobody watches has readable lines too."""
+    told = toy("run", "count").stderr
+    assert re.search(r"Z waking the sheep\n", told)
+    assert re.search(r"Z waking the sheep, \d:\d\d so far\n", told)
+    assert re.search(r"Z counting: [01] of 3 sheep, \d:\d\d so far\n", told)
+    assert re.search(r"Z counting: 2 of 3 sheep, [\d.]+/s  \d:\d\d left\n", told)
+    assert re.search(r"Z counting: 3 sheep in \d+\.\d s\n", told)
+
+
+def test_json_lines_have_numbers_of_their_own(toy: Any) -> None:
+    """A log can be searched for them; the lines of the thread have the bound values too."""
+    told = [json.loads(line) for line in toy("run", "count", *JSON).stderr.splitlines()]
     last = next(each for each in told if each.get("finished"))
-    assert ("counting", 3, 3, "sheep") == (
-        last["event"],
-        last["done"],
-        last["total"],
-        last["unit"],
+    assert ("counting", 3, 3, "sheep") == tuple(
+        last[key] for key in ("event", "done", "total", "unit")
     )
-
-
-def test_a_line_now_and_then(
-    quiet_logging: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Not for each unit: only when enough time has passed."""
-    configure_logs(LogSettings("json"))
-    with progress(None, "counting", "sheep") as bar:
-        for count, seconds in ((1, 3600.0), (4, 0.0), (1, 3600.0)):
-            monkeypatch.setattr(progress_bar, "EVERY_SECONDS", seconds)
-            bar.advance(count)
-    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert [(5, None), (6, True)] == [(each["done"], each.get("finished")) for each in told]
-    assert all("total" not in each for each in told)
+    assert {("toy", "toy-1")} == {(each["stage"], each["run"]) for each in told}
 
 
 def test_a_failure_takes_the_bar_away_and_claims_nothing(
     quiet_logging: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What failed is not finished."""
-    configure_logs(LogSettings("json"))
+    configure_logs(LogSettings())
     with pytest.raises(ValueError, match="inside"), progress(3, "counting", "sheep"):
         raise ValueError("inside")
     assert "" == capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("total", "done", "seconds", "text"),
+    ("total", "done", "rate", "text"),
     [
-        (None, 1234, 10.0, "counting 1,234 sheep  123.4/s"),
-        (200, 50, 10.0, "█████░░░░░░░░░░░░░░░  25%  counting 50/200 sheep  5.0/s  0:30 left"),
+        (None, 1234, 123.4, "counting 1,234 sheep  123.4/s"),
+        (200, 50, 5.0, "█████░░░░░░░░░░░░░░░  25%  counting 50/200 sheep  5.0/s  0:30 left"),
         (9000, 1, 1.0, "counting 1/9,000 sheep  1.0/s  2:29:59 left"),
-        (0, 0, 0.0, "counting 0/0 sheep  0.0/s"),
-        (3, 5, 1.0, "100%  counting 5/3 sheep"),
+        (0, 0, None, "counting 0/0 sheep"),
+        (3, 5, None, "100%  counting 5/3 sheep"),
     ],
 )
-def test_what_the_bar_says(
-    monkeypatch: pytest.MonkeyPatch, total: int | None, done: int, seconds: float, text: str
-) -> None:
+def test_what_the_bar_says(total: int | None, done: int, rate: float | None, text: str) -> None:
     """Share, count, rate and time left, as far as they are known."""
+    assert text in bar_line("counting", "sheep", done, total, rate)
+
+
+def test_the_rate_counts_from_the_first_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the start nor the units of an earlier run are in the rate and the time left."""
     monkeypatch.setenv("COLUMNS", "120")
-    bar = Progress(total, "counting", "sheep")
-    bar.done = done
-    assert text in bar.line(seconds)
+    now = 1000.0
+    monkeypatch.setattr(progress_bar.time, "monotonic", lambda: now)
+    bar = Progress(100, "counting", "sheep")
+    bar.done += 50
+    now += 30  # Spark starts
+    assert bar.line().endswith("counting 50/100 sheep  0:30")
+    bar.advance(10)
+    assert None is bar.rate
+    now += 4
+    bar.advance(20)
+    assert 5.0 == bar.rate
+    assert bar.line().endswith("counting 80/100 sheep  5.0/s  0:04 left")
 
 
 def test_the_bar_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrapped line could not be taken back."""
     monkeypatch.setenv("COLUMNS", "20")
-    assert 19 == len(Progress(3, "counting", "sheep").line(1.0))
+    assert 19 == len(Progress(3, "counting", "sheep").line())
 
 
-def test_logs_below_info_are_silent(quiet_logging: None) -> None:
+def test_a_library_shows_nothing(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that has not configured its log, such as a notebook, did not ask for bars."""
+    structlog.reset_defaults()
+    monkeypatch.setattr(progress_bar, "EVERY_SECONDS", 0.0)
+    with progress(3, "counting", "sheep") as bar, working("waking the sheep"):
+        bar.advance()
+    assert ("", "") == capsys.readouterr()
+
+
+def test_logs_below_info_are_silent(toy: Any) -> None:
     """--quiet holds for progress too."""
-    configure_logs(LogSettings("console", logging.WARNING))
-    assert Progress(3, "counting", "sheep")._silent
+    assert "" == toy("run", "count", "--quiet").stderr

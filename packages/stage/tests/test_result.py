@@ -158,6 +158,30 @@ assert result_columns() is None
     assert columns == said
 
 
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, "\x1b[32mok\x1b[0m  fine\\x1b[2J"),
+        ({"NO_COLOR": "1"}, "ok  fine\\x1b[2J"),
+        ({"TERM": "dumb"}, "ok  fine\\x1b[2J"),
+    ],
+)
+def test_first_words_have_colours_on_a_terminal(variables: dict[str, str], said: str) -> None:
+    """Only the stage's own words: what a line says is escaped."""
+    program = """
+from audioloom_stage.result import Result, emit, reserved_stdout
+from audioloom_stage.terminal import GREEN
+with reserved_stdout() as write:
+    emit(Result(["ok  fine\x1b[2J"], colours={"ok": GREEN}), write, kind="x", as_json=False)
+"""
+    environment = {**os.environ, "TERM": "xterm", **variables}
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-c", program], stdout=theirs, env=environment, check=True)
+    assert f"{said}\r\n" == os.read(ours, 100).decode()
+    os.close(theirs)
+    os.close(ours)
+
+
 def test_a_result_comes_without_controls_and_secrets() -> None:
     """Both as text and as JSON, whoever made it; JSON has escapes of its own."""
     told: list[str] = []

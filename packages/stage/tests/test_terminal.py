@@ -4,7 +4,7 @@ import io
 import sys
 
 import pytest
-from audioloom_stage._terminal import is_terminal, show_bar, write_line
+from audioloom_stage.terminal import is_terminal, show_bar, write_line
 
 
 class Gone(io.StringIO):

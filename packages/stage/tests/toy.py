@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 import warnings
 from enum import Enum
 from typing import Annotated, ClassVar, Literal
@@ -15,7 +16,7 @@ from audioloom_stage.app import StageApp, command
 from audioloom_stage.errors import BadData
 from audioloom_stage.logs import bind
 from audioloom_stage.program import run_app
-from audioloom_stage.progress_bar import progress
+from audioloom_stage.progress_bar import progress, working
 from audioloom_stage.result import Result
 from audioloom_stage.settings import Flag, Positional, Secret, Settings
 from pydantic import Field
@@ -150,10 +151,12 @@ def leave(_: RunSettings) -> None:
 
 def count(_: RunSettings) -> None:
     """Show progress."""
-    often = mock.patch.multiple(progress_bar, EVERY_SECONDS=0.0, REDRAW_SECONDS=0.0)
+    often = mock.patch.multiple(progress_bar, EVERY_SECONDS=0.02, REDRAW_SECONDS=0.01)
+    with often, working("waking the sheep"):
+        time.sleep(0.3)
     with often, progress(3, "counting", "sheep") as bar:
         for _each in bar.over(range(3)):
-            pass
+            time.sleep(0.3)
     log.info("counted")
 
 

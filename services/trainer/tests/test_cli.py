@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -95,11 +96,19 @@ def test_all_commands_have_a_help_page(trainer: Callable) -> None:
 
 
 def test_stdout_is_the_result_alone(trained: Trained) -> None:
-    """One line, the manifest, though TensorFlow talks; the rest is on stderr, as JSON."""
+    """One line, the manifest, though TensorFlow talks; people read the rest on stderr."""
     assert f"{trained.run.location}\n" == trained.ran.out
-    ours = [line for line in trained.ran.err.splitlines() if line.startswith("{")]
-    events = [json.loads(line)["event"] for line in ours]
-    assert {"tensorflow is ready", "training", "epoch", "committed", "next"} <= set(events)
+    told, folder = trained.ran.err, trained.run.folder
+    number = r"\d\.\d{4}"
+    for expected in (
+        "importing TensorFlow\n",
+        rf"epoch 1/\d+  loss {number}  accuracy {number}.* \| val loss {number}",
+        rf"test: loss {number}  accuracy {number}.*  \(chance {number}, majority {number}\)\n",
+        rf"committed after 0:\d\d:\d\d; the report: {folder}/report-[0-9a-f]+\.html\n",
+        f"next: audioloom-trainer inspect {folder}\n",
+    ):
+        assert re.search(expected, told), (expected, told)
+    assert "{" not in told
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation doesn't:DeprecationWarning")
@@ -108,8 +117,8 @@ def test_the_commands_that_are_shown_next_work(
 ) -> None:
     """They are pasted as they are, by people who trust them."""
     monkeypatch.chdir(tmp_path)
-    last = trained.ran.err.splitlines()[-1]
-    commands = [shlex.split(each) for each in json.loads(last)["commands"]]
+    shown = [line for line in trained.ran.err.splitlines() if line.startswith("next: ")]
+    commands = [shlex.split(each.removeprefix("next: ")) for each in shown]
     assert ["inspect", "export"] == [words[1] for words in commands]
     for program, *words in commands:
         assert "audioloom-trainer" == program

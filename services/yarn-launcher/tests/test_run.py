@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,19 @@ def test_a_process_that_kills_itself_ends_the_run_with_try_again(launches: Any) 
     process = launches.start("0.*:kill", options=run_options("--max-restarts=0"))
     code, _, err = finish(process)
     assert 75 == code
-    assert "the process of worker 0 was killed by SIGKILL" in err
+    assert re.search(
+        r"^error: the process of worker 0 on \S+ was killed by SIGKILL$", err, re.MULTILINE
+    )
+
+
+def test_the_first_cause_is_the_headline_of_a_failed_run(launches: Any) -> None:
+    """The error that the program wrote, not the exit code alone; `explain` is proposed."""
+    parts = ("1.*:say=ValueError: no such label", "1.*:exit=9")
+    process = launches.start(*parts, options=run_options("--max-restarts=0"))
+    err = finish(process)[2]
+    (headline,) = (line for line in err.splitlines() if line.startswith("error: "))
+    assert headline.endswith("ended with exit code 9: ValueError: no such label")
+    assert f"  try    audioloom-yarn-launcher explain {launches.the_run()}\n" in err
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])

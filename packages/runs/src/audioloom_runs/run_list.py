@@ -93,7 +93,11 @@ def run_row(
 
 
 def show_runs(root: Location, runs: Sequence[Row], columns: Sequence[str]) -> Result:
-    """Show rows of runs that are made already; the last column says what is wrong with a run."""
+    """Show rows of runs that are made already, the newest last, where a terminal shows them.
+
+    The last column says what is wrong with a run.
+    """
+    runs = sorted(runs, key=lambda row: str(row.get("changed") or ""))
     head = [*columns, "detail"]
     rows = [[_cell(column, row.get(column)) for column in head] for row in runs]
     shown = [at for at, column in enumerate(head) if any(row[at] for row in rows)]

@@ -5,9 +5,10 @@ module, and Java has no option to silence it. The warning tells a user nothing.
 """
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 
 _START_LINES = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 
@@ -26,11 +27,20 @@ def filtered_stderr() -> Iterator[threading.Thread]:
     relay.start()
     os.dup2(writing, 2)
     os.close(writing)
+    with os.fdopen(stderr, "w") as ours:
+        try:
+            # A bar of this process is drawn on the terminal, and not into the pipe.
+            with redirect_stderr(ours) if _descriptor() == 2 else nullcontext():  # noqa: PLR2004
+                yield relay
+        finally:
+            os.dup2(stderr, 2)  # later output goes to stderr again, of children too
+
+
+def _descriptor() -> int | None:
     try:
-        yield relay
-    finally:
-        os.dup2(stderr, 2)  # later output of this process and its children goes to stderr again
-        os.close(stderr)
+        return sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def _relay(reading: int, stderr: int) -> None:

@@ -7,11 +7,12 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from audioloom_stage.progress_bar import working
 from audioloom_storage import Location
 
 from audioloom_spark.applications import diagnostics, end, warn_while_waiting
@@ -71,15 +72,16 @@ def spark_session(
         StorageError: the files for the nodes could not be shipped.
     """
     java = find_java()
-    import pyspark  # noqa: PLC0415 - a second of import, after the checks
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    starting = ExitStack()  # until the session is there
+    with starting, tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
+        starting.enter_context(working("starting Spark"))
+        import pyspark  # noqa: PLC0415 - a second of import, after the checks
+        from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    home = Path(pyspark.__file__).parent
-    on_yarn = settings.master == "yarn"
-    tag = f"audioloom-{uuid.uuid4().hex}" if on_yarn else ""
-    of_yarn = {**prepare(settings, root, home), "spark.yarn.tags": tag} if on_yarn else {}
-
-    with tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
+        home = Path(pyspark.__file__).parent
+        on_yarn = settings.master == "yarn"
+        tag = f"audioloom-{uuid.uuid4().hex}" if on_yarn else ""
+        of_yarn = {**prepare(settings, root, home), "spark.yarn.tags": tag} if on_yarn else {}
         log4j = Path(scratch, "log4j2.properties")
         log4j.write_text(_LOG4J)
         # In client mode the workers' Python comes from the environment alone.
@@ -103,6 +105,7 @@ def spark_session(
                 builder = builder.config(key, value)
             with filtered_stderr() as messages:
                 session = _start(builder, tag)
+            starting.close()
             if on_yarn:
                 log.info("Spark runs on YARN", application=session.sparkContext.applicationId)
             try:

@@ -46,7 +46,7 @@ def perform(
     *,
     config: str | None,
     as_json: bool,
-    log_format: Literal["auto", "console", "json"],
+    log_format: Literal["console", "json"],
     verbose: bool,
     quiet: bool,
     debug: bool,
@@ -116,19 +116,19 @@ def _common() -> list[inspect.Parameter]:
         help="File with the settings of all stages, one table each.",
     )
     log_format = typer.Option(
-        "auto",
+        "console",
         "--log-format",
         envvar="AUDIOLOOM_LOG_FORMAT",
-        metavar="auto|console|json",
+        metavar="console|json",
         show_default=False,
-        help="Log format; auto is console on a terminal, otherwise JSON.  [default: auto]",
+        help="Form of the log on stderr; JSON is for programs.  [default: console]",
     )
     help_all = {"is_eager": True, "expose_value": False, "callback": show_all}
     about_all = "Show this page with the environment variables."
     return [
         _named(f"{_COMMON}config", str | None, config),
         _switch("as_json", "Print the result as JSON.", "--json"),
-        _named(f"{_COMMON}log_format", Literal["auto", "console", "json"], log_format),
+        _named(f"{_COMMON}log_format", Literal["console", "json"], log_format),
         _switch("verbose", "Log details too.", "--verbose", "-v"),
         _switch("quiet", "Log warnings and errors only.", "--quiet", "-q"),
         _switch("debug", "Show tracebacks, and log everything.", "--debug"),

@@ -4,11 +4,11 @@ import logging
 import traceback
 from pathlib import Path
 
-from audioloom_stage._terminal import write_line
 from audioloom_stage.escapes import printable, safe_text, shortened
 from audioloom_stage.exit_codes import FULL, ExitCode, exit_code
 from audioloom_stage.redaction import redact
 from audioloom_stage.result import JSON, error_object
+from audioloom_stage.terminal import write_line
 
 _LIMIT = 2000  # characters of one field: long text from outside must not bury the message
 

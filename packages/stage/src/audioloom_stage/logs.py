@@ -1,12 +1,12 @@
-"""Set up structlog once per program: console on a terminal, JSON lines otherwise, on stderr.
+"""Set up structlog once per program: readable lines on stderr, or JSON lines on request.
 
-Modules only say `log = structlog.get_logger()`. Logs of other libraries come through the standard
-library and are written by the same formatter, from WARNING on.
+Modules only say `log = structlog.get_logger()`. If an entry has a value `readable`, people see
+this sentence alone, and programs the other values. Logs of other libraries come through the
+standard library and are written by the same formatter, from WARNING on.
 """
 
 import json
 import logging
-import os
 import sys
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -14,11 +14,11 @@ from typing import Any, Literal
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from audioloom_stage._terminal import is_terminal, write_line
 from audioloom_stage.escapes import printable, printable_json
 from audioloom_stage.redaction import redact_values
+from audioloom_stage.terminal import DIM, RED, YELLOW, coloured, is_terminal, write_line
 
-Format = Literal["auto", "console", "json"]
+Format = Literal["console", "json"]
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,18 @@ class LogSettings:
     Attributes:
         level: the lowest level shown of our own logs; other libraries' begin at WARNING.
         debug: show tracebacks, and other libraries from INFO on.
-        bound: values on every line, such as stage and run.
+        bound: values on every JSON line, such as stage and run; readable lines are without them.
     """
 
-    format: Format = "auto"
+    format: Format = "console"
     level: int = logging.INFO
     debug: bool = False
     bound: dict[str, Any] = field(default_factory=dict)
 
     @property
     def as_json(self) -> bool:
-        """Whether lines are JSON: on request, or when stderr is no terminal."""
-        return self.format == "json" or (self.format == "auto" and not is_terminal())
+        """Whether lines are JSON, for a program that reads them."""
+        return self.format == "json"
 
 
 _current = LogSettings()
@@ -50,22 +50,18 @@ def configure_logs(settings: LogSettings) -> None:
     global _current  # noqa: PLW0603 - a process has one log
     _current = settings
     first: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(
-            fmt="iso" if settings.as_json else "%Y-%m-%dT%H:%M:%SZ", utc=True
-        ),
+        structlog.processors.TimeStamper(fmt=_time_format(settings), utc=True),
     ]
+    if settings.as_json:
+        first.insert(0, structlog.contextvars.merge_contextvars)
     if not settings.debug:
         first.append(_no_trace)
     else:  # before the renderer, so that it is masked and escaped like everything else
         first.append(structlog.processors.format_exc_info)
     last: Processor = structlog.processors.JSONRenderer(serializer=_printable_line)
     if not settings.as_json:
-        last = structlog.dev.ConsoleRenderer(
-            colors=is_terminal() and "NO_COLOR" not in os.environ,
-            exception_formatter=structlog.dev.plain_traceback,
-        )
+        last = _readable_line
     handler = _Handler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -73,7 +69,7 @@ def configure_logs(settings: LogSettings) -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 lambda _, __, event: redact_values(event),
-                _in_order if settings.as_json else _escape_controls,
+                _for_programs if settings.as_json else _escape_controls,
                 last,
             ],
         )
@@ -108,6 +104,8 @@ def bind(**values: Any) -> None:
 
 
 _OURS = "audioloom"
+_TRACES = ("exception", "stack")
+_COLOURS = {"warning": YELLOW, "error": RED, "critical": RED}
 
 
 class _Handler(logging.Handler):
@@ -130,9 +128,35 @@ def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def _in_order(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+def _for_programs(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    event.pop("readable", None)
     first = {key: event.pop(key) for key in ("timestamp", "level", "event") if key in event}
     return {**first, **event}
+
+
+def _time_format(settings: LogSettings) -> str:
+    if settings.as_json:
+        return "iso"
+    return "%H:%M:%S" if is_terminal() else "%Y-%m-%dT%H:%M:%SZ"
+
+
+def _readable_line(_: WrappedLogger, __: str, event: EventDict) -> str:
+    """Render an entry for people: the time, the level above info, the message, then its values."""
+    time, level = event.pop("timestamp", ""), event.pop("level", "info")
+    message = str(event.pop("event", ""))
+    traces = [event.pop(key) for key in _TRACES if key in event]
+    readable = event.pop("readable", None)
+    message = message if readable is None else str(readable)
+    paint = coloured if is_terminal() else _uncoloured
+    if level != "info":
+        message = f"{paint(f'{level}:', _COLOURS.get(level, DIM))} {message}"
+    values = [f"{key}={value}" for key, value in event.items() if readable is None]
+    line = "  ".join([f"{paint(time, DIM)} {message}", *values])
+    return "\n".join([line, *traces])
+
+
+def _uncoloured(text: str, _: str) -> str:
+    return text
 
 
 def _printable_line(event: EventDict, **how: Any) -> str:
@@ -141,7 +165,6 @@ def _printable_line(event: EventDict, **how: Any) -> str:
 
 def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     # A second line of an event or a value would look like another log entry. A trace has lines.
-    traces = ("exception", "stack")
     return {
-        k: printable(v, lines=k in traces) if isinstance(v, str) else v for k, v in event.items()
+        k: printable(v, lines=k in _TRACES) if isinstance(v, str) else v for k, v in event.items()
     }

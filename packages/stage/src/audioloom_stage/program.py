@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from audioloom_stage._error_report import as_envelope, report
-from audioloom_stage._terminal import write_line
 from audioloom_stage.errors import Usage
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.process_exit import as_program
 from audioloom_stage.result import emit_error, write_to
+from audioloom_stage.terminal import write_line
 
 if TYPE_CHECKING:
     from audioloom_stage.app import StageApp

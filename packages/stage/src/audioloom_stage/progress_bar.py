@@ -1,30 +1,39 @@
-"""Show progress: a bar on a terminal, a log line every ten seconds otherwise."""
+"""Show progress: a bar with a clock on a terminal, a log line every ten seconds otherwise."""
 
+import contextvars
 import logging
 import shutil
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import structlog
 
-from audioloom_stage._terminal import can_draw, show_bar
 from audioloom_stage.logs import current_logs
+from audioloom_stage.terminal import can_draw, show_bar
 
 EVERY_SECONDS = 10.0
-REDRAW_SECONDS = 0.1
+REDRAW_SECONDS = 0.2
 
 log = structlog.get_logger()
 
 Item = TypeVar("Item")
 
 
+class View(Protocol):
+    """What `shown` keeps on the screen."""
+
+    def tick(self) -> None:
+        """Draw by `show_bar`, or log a line from time to time where `draws` is false."""
+
+
 class Progress:
-    """Counts work that is done and shows it.
+    """Counts work that is done; `progress` shows it.
 
     Attributes:
-        done: units finished so far.
+        done: units finished so far; add those of an earlier run here, which took no time now.
         total: all units, or None while unknown; may be set later.
     """
 
@@ -34,21 +43,13 @@ class Progress:
         self._what = what
         self._unit = unit
         self._started = self._told = time.monotonic()
-        settings = current_logs()
-        self._silent = settings.level > logging.INFO
-        self._draws = not (settings.as_json or self._silent) and can_draw()
+        self._first: tuple[float, int] | None = None
 
     def advance(self, count: int = 1) -> None:
         """Count *count* more units as done. Cheap: call it for each unit."""
         self.done += count
-        now = time.monotonic()
-        if now - self._told < (REDRAW_SECONDS if self._draws else EVERY_SECONDS):
-            return
-        self._told = now
-        if self._draws:
-            show_bar(self.line(now - self._started))
-        elif not self._silent:
-            log.info(self._what, **self._numbers(now - self._started))
+        if self._first is None:
+            self._first = time.monotonic(), self.done
 
     def over(self, items: Iterable[Item]) -> Iterator[Item]:
         """Pass items on and count each when the next one is requested."""
@@ -56,23 +57,56 @@ class Progress:
             yield item
             self.advance()
 
-    def finish(self) -> None:
-        """Log how much was done and how long it took."""
-        if not self._silent:
-            log.info(self._what, finished=True, **self._numbers(time.monotonic() - self._started))
+    @property
+    def rate(self) -> float | None:
+        """Units a second since the first was done, without what came before; None until known."""
+        if self._first is None:
+            return None
+        since, before = self._first
+        seconds = time.monotonic() - since
+        return (self.done - before) / seconds if self.done > before and seconds > 0 else None
 
-    def _numbers(self, seconds: float) -> dict[str, object]:
-        numbers: dict[str, object] = {"done": self.done, "unit": self._unit}
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    def line(self) -> str:
+        """Draw the bar as it stands, no wider than the terminal."""
+        columns = max(shutil.get_terminal_size().columns - 1, 1)
+        text = self._what
+        if self._unit:
+            text = bar_line(self._what, self._unit, self.done, self.total, self.rate)
+        if self.rate is None:
+            text += f"  {_clock(self.seconds)}"
+        return text[:columns]
+
+    def tell(self, *, finished: bool = False) -> None:
+        """Log how much is done."""
+        rate, seconds = self.rate, self.seconds
+        numbers: dict[str, object] = {"finished": True} if finished else {}
+        text = self._what
+        if self._unit:
+            numbers |= {"done": self.done, "unit": self._unit}
+            of = "" if finished or self.total is None else f" of {self.total:,}"
+            text += f": {self.done:,}{of} {self._unit}"
         if self.total is not None:
             numbers["total"] = self.total
-        numbers["seconds"] = round(seconds, 1)
-        return numbers
+        if finished:
+            text += f" in {seconds:,.1f} s"
+        elif rate is None:
+            text += f", {_clock(seconds)} so far"
+        else:
+            text += f", {rate:,.1f}/s{_left(self.done, self.total, rate)}"
+        log.info(self._what, readable=text, **numbers, seconds=round(seconds, 1))
 
-    def line(self, seconds: float) -> str:
-        """Draw the bar as it stands *seconds* after the start, no wider than the terminal."""
-        rate = self.done / seconds if seconds > 0 else 0.0
-        columns = max(shutil.get_terminal_size().columns - 1, 1)
-        return bar_line(self._what, self._unit, self.done, self.total, rate)[:columns]
+    def tick(self) -> None:
+        """Redraw the bar, or log a line if the last one is old enough."""
+        if draws():
+            show_bar(self.line())
+        elif time.monotonic() - self._told >= EVERY_SECONDS:
+            self._told = time.monotonic()
+            self.tell()
 
 
 def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | None) -> str:
@@ -82,9 +116,7 @@ def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | N
     if total:
         share = min(done / total, 1.0)
         full = round(share * 20)
-        text = f"{'█' * full}{'░' * (20 - full)} {share:4.0%}  {text}"
-        if rate:
-            text += f"  {_clock((total - done) / rate)} left"
+        text = f"{'█' * full}{'░' * (20 - full)} {share:4.0%}  {text}{_left(done, total, rate)}"
     return text
 
 
@@ -98,11 +130,70 @@ def progress(total: int | None, what: str, unit: str) -> Iterator[Progress]:
     *what* is the work, as a verb; *unit* is what is counted, in the plural.
     """
     bar = Progress(total, what, unit)
-    try:
+    with shown(bar):
         yield bar
+    if not _silent():
+        bar.tell(finished=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that work without a count goes on, such as "starting Spark", from its first moment."""
+    if not _silent():
+        log.info(what)
+    with shown(Progress(None, what, "")):
+        yield
+
+
+_views: list[View] = []
+"""The views of this process, outermost first: the innermost is shown."""
+
+
+@contextmanager
+def shown(view: View, every: float | None = None) -> Iterator[None]:
+    """Keep a view on the screen, from a thread, until the block ends; not with `--quiet`.
+
+    The view ticks at once and *every* so many seconds, by default as often as a clock needs it.
+    """
+    if _silent():
+        yield
+        return
+    ended = threading.Event()
+    # With the values that are bound here, which a thread does not inherit.
+    context = contextvars.copy_context()
+    thread = threading.Thread(
+        target=context.run, args=(_keep_showing, view, every, ended), name="progress", daemon=True
+    )
+    _views.append(view)
+    thread.start()
+    try:
+        yield
     finally:
+        ended.set()
+        thread.join()
+        _views.remove(view)
         show_bar("")
-    bar.finish()
+
+
+def draws() -> bool:
+    """Return whether views are drawn on a terminal; otherwise they log lines."""
+    return can_draw() and not current_logs().as_json
+
+
+def _keep_showing(view: View, every: float | None, ended: threading.Event) -> None:
+    while not ended.is_set():
+        if _views[-1:] == [view]:
+            view.tick()
+        ended.wait(REDRAW_SECONDS if every is None else every)
+
+
+def _silent() -> bool:
+    # A program that uses this package as a library has not configured its log.
+    return not structlog.is_configured() or current_logs().level > logging.INFO
+
+
+def _left(done: int, total: int | None, rate: float | None) -> str:
+    return f"  {_clock((total - done) / rate)} left" if total and rate else ""
 
 
 def _clock(seconds: float) -> str:

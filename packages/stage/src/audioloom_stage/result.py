@@ -12,6 +12,7 @@ from typing import TextIO, TypeAlias
 from audioloom_stage.escapes import printable_json, safe_text
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.redaction import redact_values
+from audioloom_stage.terminal import coloured
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -30,6 +31,7 @@ class Result:
         next: commands that are useful now, printed to stderr.
         exit_code: not 0 when the answer itself is bad news, such as a failed check.
         problem: the bad news in one sentence; by default the meaning of the exit code.
+        colours: the colours of first words of lines of the text, where a terminal shows it.
     """
 
     text: str | Iterable[str]
@@ -37,6 +39,7 @@ class Result:
     next: tuple[str, ...] = ()
     exit_code: int = 0
     problem: str = ""
+    colours: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def error(self) -> Mapping[str, JSON] | None:
@@ -61,7 +64,7 @@ def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     else:
         text = result.text
         whole = [text.removesuffix("\n")] if isinstance(text, str) else text
-        parts = (safe_text(each, lines=True) for each in whole)
+        parts = (_with_colour(safe_text(each, lines=True), result.colours) for each in whole)
     read = False
     try:
         for part in parts:
@@ -70,6 +73,14 @@ def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     except BrokenPipeError:
         return read
     return True
+
+
+def _with_colour(line: str, colours: Mapping[str, str]) -> str:
+    """Colour the first word of a line, after the line was escaped."""
+    word, space, rest = line.partition(" ")
+    if _columns is None or word not in colours:
+        return line
+    return f"{coloured(word, colours[word])}{space}{rest}"
 
 
 def emit_error(error: Mapping[str, JSON], write: Write, *, kind: str) -> None:

@@ -314,3 +314,7 @@ class TraceSettings(RootSettings):
     path: str | None = Field(
         None, description="Regular expression for whole paths below the source."
     )
+
+
+class DoctorSettings(RootSettings, SparkSettings):
+    """Settings of `doctor`."""

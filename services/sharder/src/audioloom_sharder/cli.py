@@ -41,4 +41,9 @@ def gc() -> None:
     """Find leftovers of failed attempts; delete them with --delete."""
 
 
+@command(app, "DoctorSettings", "doctor:doctor")
+def doctor() -> None:
+    """Check all that `run` needs on this machine and its cluster."""
+
+
 main = run_app(app)

@@ -2,8 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from audioloom_manifest.kinds import SHARD_COMPRESSIONS
-from audioloom_runs.settings import GcSettings, ListSettings, RunName
+from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
 from audioloom_spark.settings import MASTER, SparkSettings
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Size
@@ -152,6 +151,8 @@ class Assignment(Settings):
             raise ValueError(
                 f"--shards {self.shards} is not a multiple of --lanes {lanes}: try {near}"
             )
+        from audioloom_manifest.kinds import SHARD_COMPRESSIONS  # noqa: PLC0415 - not for --help
+
         if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
             raise ValueError(
                 f"--format {self.format} has no --compression {self.compression}: try"
@@ -237,4 +238,14 @@ class InspectSettings(_OfOneRun):
 
     records: int = Field(
         0, ge=0, le=1000, description="Number of records of each split to decode and show."
+    )
+
+
+class DoctorSettings(RootSettings, SparkSettings):
+    """Settings of `doctor`."""
+
+    master: str = Field(
+        "local[*]",
+        pattern=_MASTER,
+        description="Spark master: local[N], local[*], yarn; or inline: this process.",
     )

@@ -21,6 +21,8 @@ def test_an_empty_split_is_refused_by_name(sharder: Callable, tmp_path: Path) ->
     ran = sharder("run", features.folder)
     assert 65 == ran.code
     assert "no group falls into the split" in ran.err
+    assert "--stratify fills the splits" in ran.err
+    assert "leave the split out" in sharder("run", features.folder, "--stratify").err
     assert not (tmp_path / "shards").exists() or not list(tmp_path.glob("shards/*/manifest.json"))
 
 

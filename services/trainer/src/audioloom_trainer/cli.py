@@ -81,4 +81,9 @@ def gc() -> None:
     """Find leftovers and unneeded checkpoints; delete them with --delete."""
 
 
+@command(app, "DoctorSettings", "doctor:doctor")
+def doctor() -> None:
+    """Check all that `run` needs on this machine."""
+
+
 main = run_app(app)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from audioloom_runs.settings import GcSettings, ListSettings, RunName
+from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
 from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Duration, Size
@@ -193,4 +193,13 @@ class VerifySettings(_OfOneRun):
 
     inputs: bool = Field(
         default=True, description="Read the shards' manifest too, and compare what it says."
+    )
+
+
+class DoctorSettings(RootSettings):
+    """Settings of `doctor`."""
+
+    cache: str | None = Field(None, description="Local folder for copies of shards.")
+    cache_bytes: Size = Field(
+        Size(20 << 30), gt=0, description="Largest size of this worker's cache."
     )

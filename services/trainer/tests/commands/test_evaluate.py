@@ -16,12 +16,15 @@ from shard_maker import make_shards
 from trainer_edits import edit_file
 from trainer_program import Trained, Trainer
 
-OWN = """
+SCORES = """
 import keras
-from audioloom_trainer.networks import conv1d
 
 def surely(y, predictions):
     return keras.ops.mean(keras.ops.max(predictions, axis=-1))
+"""
+OWN = """
+from audioloom_trainer.networks import conv1d
+from scores_of_mine import surely
 
 def build(shape, classes):
     model = conv1d(shape, classes)
@@ -65,10 +68,15 @@ def test_scores_that_would_mean_nothing_are_refused(
 
 
 @pytest.fixture
-def own(trainer: Trainer, trained: Trained, tmp_path: Path) -> Opened[Any]:
+def own(
+    trainer: Trainer, trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Opened[Any]:
     """A run of a model function in a file of the user's, with a metric of its own."""
     file = tmp_path / "my model.py"
     file.write_text(OWN)
+    (tmp_path / "scores_of_mine.py").write_text(SCORES)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the trainer appends the folder
+    sys.modules.pop("scores_of_mine", None)
     words = ("--epochs", 1, "--model", f"{file}:build", "--root", tmp_path, "--name", "own")
     ran = trainer("run", trained.root / "shards" / "demo", *words)
     assert 0 == ran.code, ran.err
@@ -82,7 +90,7 @@ def test_the_file_of_the_model_has_to_be_given(
     words, file = ("evaluate", own.folder), tmp_path / "my model.py"
     without = trainer(*words)
     assert (78, "") == (without.code, without.out)
-    assert "builtins.surely" in without.err
+    assert "surely" in without.err
     assert "Give --model again: the run was made with my model.py:build" in without.err
     other = trainer(*words, "--model", f"{__file__}:build")
     assert 78 == other.code
@@ -92,9 +100,26 @@ def test_the_file_of_the_model_has_to_be_given(
     assert "the function that was trained" in function.err
     here = trainer("inspect", own.folder)
     assert (0, True) == (here.code, f"--model '{file}:build'" in here.err), here.err
-    file.rename(tmp_path / "moved.py")  # as a run in a container had its model there
-    there = trainer("inspect", own.folder)
-    assert (0, True) == (there.code, "--model 'my model.py:build'" in there.err), there.err
+
+
+def test_a_run_keeps_the_files_of_its_model(
+    trainer: Trainer, own: Opened[Any], tmp_path: Path
+) -> None:
+    """With the module beside it; whoever names the copy can score the run by it."""
+    for name in ("my model.py", "scores_of_mine.py"):
+        (tmp_path / name).rename(tmp_path / f"moved {name}")  # as after a run in a container
+    digest = own.manifest.recipe.model.sha256[:12]
+    kept = Path(own.folder.path, "source", digest)
+    assert {"my model.py": OWN, "scores_of_mine.py": SCORES} == {
+        each.name: each.read_text() for each in kept.iterdir()
+    }
+    shown = trainer("inspect", own.folder)
+    assert (0, True) == (shown.code, f"--model '{kept}/my model.py:build'" in shown.err), shown.err
+    assert f"the run keeps it: {kept}/my model.py:build" in trainer("evaluate", own.folder).err
+    del sys.modules["scores_of_mine"]
+    scored = trainer("evaluate", own.folder, "--model", f"{kept}/my model.py:build")
+    assert 0 == scored.code, scored.err
+    assert 0 == trainer("verify", own.folder).code
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ DIGEST = "0123456789ab"
 OURS = (
     f"files-{DIGEST}.jsonl",
     f"report-{DIGEST}.html",
+    f"source/{DIGEST}/package_of_mine/layers.py",
     "logs/tensorboard/train/events.out.tfevents.1700000000.000001.01234567",
     f"model/weights-{DIGEST}.npz",
     f"model/history-{DIGEST}.json",

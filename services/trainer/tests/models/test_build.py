@@ -92,6 +92,15 @@ def test_a_file_that_cannot_be_imported_is_told(tmp_path: Path, text: str, found
     assert f"{tmp_path / 'broken.py'}:1" == caught.value.where
 
 
+def test_an_error_in_a_module_beside_the_file_is_told_by_its_line(tmp_path: Path) -> None:
+    """That is where the fault is."""
+    (tmp_path / "model.py").write_text("import beside_of_mine\ndef build(**_):\n    pass\n")
+    (tmp_path / "beside_of_mine.py").write_text("x = 1\nraise RuntimeError('out of luck')\n")
+    with pytest.raises(BadModel, match="out of luck") as caught:
+        build_model(THREE, find_model(f"{tmp_path}/model.py:build"), {})
+    assert f"{tmp_path / 'beside_of_mine.py'}:2" == caught.value.where
+
+
 @pytest.mark.parametrize("name", ["fails", "fails_when_called"])
 def test_an_error_in_the_users_code_is_told_by_its_line(name: str) -> None:
     """Whether the function raised it, or a layer when it was first called."""

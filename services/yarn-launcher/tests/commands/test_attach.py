@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import pytest
@@ -37,7 +38,9 @@ def test_a_run_that_is_over_is_answered_as_run_did(launches: Any) -> None:
     assert 3 == code
     found = json.loads(out)
     assert (2, 3) == (found["attempts"], found["exit_code"])
-    assert "the process of worker 0 ended with exit code 3" in err
+    assert re.search(
+        r"^error: the process of worker 0 on \S+ ended with exit code 3$", err, re.MULTILINE
+    )
 
 
 def test_a_run_that_goes_on_is_waited_for(launches: Any) -> None:

@@ -30,6 +30,7 @@ OSError: closed already
         ),
         ("a\nerror: the shard is damaged\n  where  x", "the shard is damaged"),
         (TRACE + "error: it ended", "it ended"),
+        ("error: bad data\n  where  x\n  found  a drum\nbye\n  found  y", "bad data: a drum"),
         (
             json.dumps({"level": "error", "event": "a peer was lost", "found": "worker 1"}),
             "a peer was lost: worker 1",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.monitoring.live import HINT, live_page
+from audioloom_yarn_launcher.monitoring.live import HINT, HINT_HERE, live_page
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, WorkerStatus, read_run_status
 from launcher_processes import Launches, finish, until
 
@@ -91,7 +91,7 @@ def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
     )
     launches.started.append(watching)
     seen = b""
-    while HINT.encode() not in seen or b"\x1b[2K" not in seen:
+    while HINT.encode() not in seen:
         seen += os.read(ours, 65536)
     watching.send_signal(signal.SIGINT)
     code, out, _ = finish(watching)
@@ -102,7 +102,7 @@ def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
         b"next: audioloom-yarn-launcher logs " + str(folder).encode() + b" --follow\r\n"
     ):
         seen += os.read(ours, 65536)
-    assert b"\x1b[1A\x1b[2K" in seen  # taken away
+    assert b"A\r\x1b[J" in seen  # taken away
     launches.go()
     assert 0 == finish(process)[0]
 
@@ -113,13 +113,27 @@ def test_without_a_terminal_it_is_told_in_the_log(launches: Any) -> None:
     launches.note(0, 1)
     watching = launches.program("status", "-f", str(launches.the_run()))
     err = ""
-    while '"state": "running"' not in err:
+    while "running  attempt 1" not in err:
         err += watching.stderr.readline()
     launches.go()
     assert 0 == finish(process)[0]
     code, out, _ = finish(watching)
     assert 0 == code
     assert "finished" in out
+
+
+def test_a_run_shows_itself(launches: Any, terminal: tuple[int, int]) -> None:
+    """`run` draws the page of its workers while it waits, with the effect of Ctrl-C."""
+    ours, theirs = terminal
+    process = launches.start(
+        options=("--workers=2",), stderr=theirs, env=os.environ | {"TERM": "xterm"}
+    )
+    launches.note(0, 1)
+    seen = b""
+    while not re.search(rb"2 workers \(local\).*\n +1  .*" + HINT_HERE.encode(), seen, re.DOTALL):
+        seen += os.read(ours, 65536)
+    launches.go()
+    assert 0 == finish(process)[0]
 
 
 def test_a_run_that_is_over_is_shown_at_once(launches: Any, tmp_path: Path) -> None:

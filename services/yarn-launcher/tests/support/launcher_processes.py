@@ -58,10 +58,9 @@ class Launches:
         process = subprocess.Popen(
             [sys.executable, "-m", "audioloom_yarn_launcher", *arguments],
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,
-            **more,
+            **{"stderr": subprocess.PIPE, **more},
         )
         self.started.append(process)
         return process

@@ -79,7 +79,12 @@ def _asked() -> tuple[argparse.Namespace, Wish]:
         parser.error(f"{flags[0]} is for quickstart, not for {asked.what}")
     if asked.cluster and asked.root:
         parser.error("the root of --cluster is in its HDFS: leave --root out")
-    return asked, Wish(short=asked.short, containers=asked.containers, features=tuple(features))
+    return asked, Wish(
+        short=asked.short,
+        containers=asked.containers,
+        features=tuple(features),
+        kept=asked.root != S3 and bool(asked.folder or not asked.short),
+    )
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from audioloom_quickstart.pipeline import (
     run_pipeline,
 )
 from audioloom_quickstart.programs import Programs
-from audioloom_quickstart.table import ending
+from audioloom_quickstart.table import ending, summary
 
 PATTERN = r"(?P<label>[^/]+)/(?P<group>\d+)-.*"
 SPLIT = "train=0.7,val=0.1,test=0.2"
@@ -36,11 +36,13 @@ class Wish:
         short: a small set of recordings, and two epochs.
         containers: the container that the recordings are packed into; None leaves them as files.
         features: further options of `audioloom-featurizer run`.
+        kept: what is made stays after the run, so that a person can look at it.
     """
 
     short: bool = False
     containers: str | None = None
     features: Sequence[str] = ()
+    kept: bool = True
 
 
 def quickstart(programs: Programs, folder: Path, wish: Wish, *, root: str | None = None) -> str:
@@ -49,7 +51,8 @@ def quickstart(programs: Programs, folder: Path, wish: Wish, *, root: str | None
     Sentences are the groups, so accuracy is on sentences that training never heard. The voices and
     the sentences are the same in every class: a good score shows that the pipeline runs.
     """
-    return ending(programs, demo(programs, folder, wish, root=root), unseen=UNSEEN)
+    outcome = demo(programs, folder, wish, root=root)
+    return (ending if wish.kept else summary)(programs, outcome, unseen=UNSEEN)
 
 
 def quickstart_on(cluster: Running, programs: Programs, folder: Path, wish: Wish) -> Outcome:

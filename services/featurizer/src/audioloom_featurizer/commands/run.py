@@ -1,6 +1,8 @@
 """`run`: process the units that have no receipt yet, then commit features and ledger."""
 
+import time
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 import structlog
 from audioloom_manifest.envelope import FileEntry
@@ -56,6 +58,7 @@ def extract_features(
         log.info("already committed", manifest=str(standing.location))
         return _result(standing, already=True)
 
+    began = time.monotonic()
     attempt = new_attempt(settings.for_the_record())
     context = context_of(opened, planned, settings.feature, attempt.id)
     if context.settings.feature.agreement is not None:
@@ -74,7 +77,14 @@ def extract_features(
     agreement = check_sample(context, units, receipts, None if runner else limits)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
     committed = commit(planned, attempt, files, stats_of(receipts, agreement))
-    log.info("committed" if committed.ours else "already committed")
+    stats = committed.opened.manifest.stats
+    done = "committed" if committed.ours else "already committed"
+    log.info(
+        done,
+        readable=f"{done} {stats.windows:,} windows of {stats.extracted:,} recordings,"
+        f" {stats.refused:,} refused, after {timedelta(seconds=round(time.monotonic() - began))}",
+        windows=stats.windows,
+    )
     return _result(committed.opened, already=not committed.ours)
 
 

@@ -13,6 +13,11 @@ from audioloom_featurizer.errors import InvalidOption, NothingReadable, TooManyR
 from audioloom_featurizer.sandbox.outcome import Cause
 
 WORST = 5
+FLOOR = 3
+"""Recordings that any share above 0 allows, but no more than a quarter of them all."""
+
+STOPS_ABOVE = 1000
+"""A run of more recordings stops when its failure is certain; a smaller one finds all refusals."""
 
 CLASSES: tuple[str, ...] = (*get_args(Kind), *get_args(Cause))
 """Every class of refusal."""
@@ -36,7 +41,9 @@ class ErrorBudget:
 
 
 def allowed(limit: str, recordings: int) -> int:
-    """The number of refusals allowed among *recordings*; a share is rounded down.
+    """The number of refusals allowed among *recordings*.
+
+    A share is rounded down, but above 0 it allows a few: one stray file fails no small folder.
 
     Raises:
         InvalidOption: the limit is neither a share nor a number.
@@ -53,7 +60,7 @@ def allowed(limit: str, recordings: int) -> int:
     # In whole numbers: 0.07 of 100 is 7.000000000000001 in floats.
     digits = (match[2] or ".")[1:]
     share, scale = int(match[1] + digits), int("1" + "0" * len(digits))
-    return recordings * share // (100 * scale)
+    return max(recordings * share // (100 * scale), min(FLOOR, recordings // 4) if share else 0)
 
 
 def parse_budget(text: str, default: str) -> ErrorBudget:
@@ -108,7 +115,7 @@ class Refusals:
 def check_budget(
     refusals: Refusals, *, budget: ErrorBudget, recordings: int, done: int, where: object
 ) -> None:
-    """Stop a run as soon as it is certain that it refuses too many recordings.
+    """Stop a run that refuses too many recordings: a large one as soon as that is certain.
 
     Raises:
         NothingReadable: all recordings are processed and all were refused.
@@ -123,6 +130,8 @@ def check_budget(
             found=f"{recordings} refused:\n{refusals.worst()}",
             hint="Check that the source holds recordings, and what --suffix takes.",
         )
+    if done < recordings <= STOPS_ABOVE:
+        return
     limits = [
         (f" of class {kind}", limit, refusals.counts[kind])
         for kind, limit in budget.classes.items()

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import structlog
 from audioloom_manifest.kinds import Agreement
 from audioloom_manifest.receipts import Receipt
+from audioloom_stage.progress_bar import working
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import Disagreement
@@ -65,13 +66,13 @@ def check_sample(
     if context.settings.feature.agreement is None:
         return None
     candidates = _candidates(context.inventory, units, receipts)
-    log.info("comparing a sample with librosa", recordings=min(SAMPLE, len(candidates)))
     task = partial(compare_sample, context)
-    if limits is None:
-        found: Comparison = task(candidates)
-    else:
-        answer = run_supervised(pickle.dumps(task), limits, pickle.dumps(candidates))
-        found = pickle.loads(answer)  # noqa: S301 - from our own process
+    with working("comparing a sample with librosa"):
+        if limits is None:
+            found: Comparison = task(candidates)
+        else:
+            answer = run_supervised(pickle.dumps(task), limits, pickle.dumps(candidates))
+            found = pickle.loads(answer)  # noqa: S301 - from our own process
     if found.unread:
         log.warning("sample not read again", recordings=len(found.unread), first=found.unread[0])
     if found.problems:

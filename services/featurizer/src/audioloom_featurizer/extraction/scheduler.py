@@ -7,14 +7,19 @@ from contextlib import closing
 from functools import partial
 from typing import TypeAlias
 
+import pyarrow.parquet as pq
 import structlog
 from audioloom_manifest.kinds import Agreement, FeaturesStats
 from audioloom_manifest.receipts import Receipt, read_receipts
 from audioloom_stage.progress_bar import progress
+from audioloom_storage import open_read
 
+from audioloom_featurizer.errors import NothingReadable, TooManyRefused
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, Refusals, check_budget
 from audioloom_featurizer.extraction.partition import Unit, receipt_name
-from audioloom_featurizer.extraction.unit import UnitContext, extract_unit
+from audioloom_featurizer.extraction.unit import LEDGER_ROLE, UnitContext, extract_unit
+
+MOST_LISTED = 20
 
 Task: TypeAlias = Callable[[Unit], Receipt]
 Runner: TypeAlias = Callable[[Sequence[Unit], Task], Iterator[Receipt]]
@@ -39,27 +44,47 @@ def finish_units(
         log.info("resuming", units_finished=len(receipts), units_to_do=len(todo))
     refusals, done = Refusals(), 0
 
-    def add(receipt: Receipt) -> None:
+    def add(receipt: Receipt) -> int:
         nonlocal done
         receipts[receipt.unit] = receipt
         refusals.counts.update(receipt.counts["refusals"])
         refusals.examples = {**receipt.counts["examples"], **refusals.examples}
         held = int(receipt.counts["extracted"] + receipt.counts["refused"])
         done += held
-        bar.advance(held)
-        check_budget(
-            refusals, budget=budget, recordings=recordings, done=done, where=context.source
-        )
+        try:
+            check_budget(
+                refusals, budget=budget, recordings=recordings, done=done, where=context.source
+            )
+        except (TooManyRefused, NothingReadable) as error:
+            error.found += _listed(context, receipts.values())
+            raise
+        return held
 
     with progress(recordings, "extracting", "recordings") as bar:
-        for receipt in [*receipts.values()]:
-            add(receipt)
+        bar.done = sum(add(receipt) for receipt in [*receipts.values()])
         if todo:
             task = partial(extract_unit, context)
             with closing(runner(todo, task)) as answers:  # type: ignore[type-var]
                 for receipt in answers:
-                    add(receipt)
+                    bar.advance(add(receipt))
     return [receipts[names[unit]] for unit in units]
+
+
+def _listed(context: UnitContext, receipts: Iterable[Receipt]) -> str:
+    """Return a line for each refused recording of the ledgers, at most `MOST_LISTED`."""
+    files = [file for each in receipts for file in each.files if file.role == LEDGER_ROLE]
+    lines: list[str] = []
+    for number, file in enumerate(files):
+        if len(lines) >= MOST_LISTED:
+            lines.append(f"and the refusals of {len(files) - number} more units")
+            break
+        with open_read(context.folder / file.path) as opened:
+            ledger = pq.read_table(opened, columns=["path", "class", "message"])
+        rows = ledger.slice(0, MOST_LISTED - len(lines)).to_pylist()
+        lines += [f"{row['path']}: {row['class']}, {row['message']}" for row in rows]
+        if len(rows) < len(ledger):
+            lines.append(f"and {len(ledger) - len(rows)} more of this unit")
+    return "".join(f"\n  {line}" for line in lines)
 
 
 def stats_of(receipts: Iterable[Receipt], agreement: Agreement | None = None) -> FeaturesStats:

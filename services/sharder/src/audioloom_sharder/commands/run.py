@@ -5,8 +5,10 @@ alone. Every step consists of units with receipts, so a killed run resumes where
 the last two steps move the payload, through one indexed file per features file.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -75,6 +77,7 @@ Unit = TypeVar("Unit")
 def run(settings: RunSettings) -> Result:
     """Write the shards that *settings* request, unless they are committed already."""
     settings.check_configured()
+    began = time.monotonic()
     request = request_run(settings)
     bind(run=request.plan.name)
     opened = find_committed(request.plan)
@@ -97,7 +100,14 @@ def run(settings: RunSettings) -> Result:
         if opened is None:
             raise
         committed = Committed(opened, ours=False)
-    log.info("committed" if committed.ours else "already committed")
+    splits = committed.opened.manifest.stats.splits
+    told = ", ".join(f"{name} {split.records:,}" for name, split in splits.items())
+    done = "committed" if committed.ours else "already committed"
+    log.info(
+        done,
+        readable=f"{done} {sum(split.records for split in splits.values()):,} records ({told})"
+        f" after {timedelta(seconds=round(time.monotonic() - began))}",
+    )
     return run_result(committed.opened, ours=committed.ours)
 
 

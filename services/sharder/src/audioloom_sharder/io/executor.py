@@ -55,7 +55,6 @@ def executor(
             from audioloom_spark.units import run_units  # noqa: PLC0415
 
             if not session:
-                log.info("starting Spark", master=settings.master)
                 started = spark_session("audioloom-sharder", settings, root)
                 session.append(stack.enter_context(started))
             hosts = None

@@ -85,8 +85,10 @@ def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
             f"no group falls into the split {' nor '.join(repr(name) for name in empty)}",
             found=", ".join(f"{name} {one.records:,}" for name, one in summary.splits.items()),
             where=where,
-            hint="Groups stay whole, so few groups may miss a small split: raise its ratio in"
-            " --split, try another --seed, or leave the split out.",
+            hint="Groups stay whole, and there are too few of them: leave the split out."
+            if rules.recipe.stratify
+            else "Groups stay whole and a hash draws their split, so few groups may miss a small"
+            " one: --stratify fills the splits by their ratios.",
         )
     labels = _vocabulary(summary, rules, where)
     recipe = rules.recipe

@@ -33,6 +33,7 @@ _OURS = re.compile(
     r"|model/(weights|model|history|evaluation|keras)-[0-9a-f]{12}\.(npz|json|keras)"
     r"|model/saved-model-[0-9a-f]{12}/((saved_model|fingerprint|keras_metadata)\.pb"
     r"|variables/variables\.(index|data-[0-9]{5}-of-[0-9]{5}))"
+    r"|source/[0-9a-f]{12}/([^/]+/)*[^/]+\.py"
     r"|checkpoints/step-[0-9]{8,}/(commit\.json|state-[0-9a-f]{12}\.npz)"
 )
 # Files that stay as the run's history: section 6 of the contract. The launcher writes most.

@@ -6,6 +6,8 @@ checkpoint. TensorFlow is imported only when there is something to train.
 
 import os
 import shlex
+import time
+from datetime import timedelta
 
 import structlog
 from audioloom_manifest.kinds import TrainingRunManifest
@@ -32,7 +34,7 @@ log = structlog.get_logger()
 
 def run(settings: RunSettings, stop: StopRequest) -> Result:
     """Train and commit the run, unless it is committed already."""
-    LIMIT.seconds = settings.storage_timeout
+    LIMIT.seconds, began = settings.storage_timeout, time.monotonic()
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
     model = find_model(settings.model)
     callbacks = find_model(settings.callbacks, "--callbacks") if settings.callbacks else None
@@ -79,8 +81,24 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     stop.finished()
     if committed is None:
         return _silence(cluster)
-    log.info("committed", manifest=str(committed.opened.location))
+    _tell(committed.opened, time.monotonic() - began)
     return _result(committed.opened, cluster, ours=committed.ours)
+
+
+def _tell(opened: Opened[TrainingRunManifest], seconds: float) -> None:
+    from audioloom_trainer.evaluation.scores import score_line  # noqa: PLC0415 - NumPy, 0.1 s
+
+    for split, scores in opened.manifest.stats.scores.items():
+        log.info("scores", readable=f"{split}: {score_line(scores)}", split=split, **scores)
+    report = next((str(opened.folder / file.path) for file in opened.files("report")), "")
+    took = timedelta(seconds=round(seconds))
+    log.info(
+        "committed",
+        readable=f"committed after {took}; the report: {report}",
+        manifest=str(opened.location),
+        report=report,
+        seconds=round(seconds, 1),
+    )
 
 
 def _silence(cluster: Cluster) -> Result:

@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 from audioloom_stage.errors import BadConfiguration
 from audioloom_stage.listeners import open_to_others
+from audioloom_stage.progress_bar import working
 
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
@@ -45,7 +46,8 @@ def set_up_tensorflow(
     keep_freed_memory()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
-        import tensorflow as tf  # noqa: PLC0415  the variables above come first
+        with working("importing TensorFlow"):
+            import tensorflow as tf  # noqa: PLC0415  the variables above come first
     except ModuleNotFoundError as error:
         raise BadConfiguration(
             expected="TensorFlow in this environment",

@@ -108,14 +108,16 @@ def load_function(source: ModelSource) -> Any:
                 raise ImportError(f"{source.path} is not a Python file")  # noqa: TRY301
             module = importlib.util.module_from_spec(spec)
             sys.modules[name] = module  # Keras looks custom classes up by their module
+            if len(source.files) > 1 and str(source.path.parent) not in sys.path:
+                sys.path.append(str(source.path.parent))  # installed modules come first
             spec.loader.exec_module(module)
     except Exception as error:
         raise BadModel(
             where=source.line_of(error),
             expected="a Python file that can be imported",
             found=describe_error(error),
-            hint="What such a file imports has to be installed in this environment: files beside"
-            " it are not found."
+            hint="What such a file imports has to be installed in this environment, or to lie"
+            " beside it."
             if isinstance(error, ModuleNotFoundError)
             else "",
         ) from error

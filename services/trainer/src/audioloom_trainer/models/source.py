@@ -1,17 +1,18 @@
 """Find and identify a model function without importing its module.
 
 A function of this package is identified by its name and a revision, any other function by the
-digest of its file. Importing the file would import TensorFlow; without it, a committed run is
-recognised in milliseconds.
+digest of its file and of the modules beside it that it imports. Importing the file would import
+TensorFlow; without it, a committed run is recognised in milliseconds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import extract_tb
 
 from audioloom_stage.functions import find_function
 
 from audioloom_trainer.errors import BadModel
+from audioloom_trainer.models.source_files import digest_of, source_files
 
 BUILTIN = "builtin"
 """Stands for the module of a function that this package brings."""
@@ -38,9 +39,11 @@ class ModelSource:
     path: Path
     function: str
     sha256: str | None = None
-    """The digest of the file; None for a built-in function."""
+    """The digest of the files; None for a built-in function."""
     revision: int | None = None
     """None for any function that is not built in."""
+    files: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+    """The names and contents of the file and of the modules beside it; empty if built in."""
 
     @property
     def label(self) -> str:
@@ -54,13 +57,13 @@ class ModelSource:
         return f"{self.path}:{self.function}"
 
     def line_of(self, error: BaseException) -> str:
-        """Return where in the file an error was raised, `path:line`; the path if unknown."""
-        path = str(self.path)
+        """Return where in the files an error was raised, `path:line`; the path if unknown."""
+        ours = {str(self.path), *(str(self.path.parent / name) for name, _ in self.files)}
         frames = extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == path]
-        if isinstance(error, SyntaxError) and error.filename == path:
-            lines = [error.lineno]
-        return f"{path}:{lines[-1]}" if lines else path
+        lines = [(each.filename, each.lineno) for each in frames if each.filename in ours]
+        if isinstance(error, SyntaxError) and error.filename in ours:
+            lines = [(error.filename, error.lineno)]
+        return "{}:{}".format(*lines[-1]) if lines else str(self.path)
 
 
 def find_model(reference: str, option: str = "--model") -> ModelSource:
@@ -75,7 +78,12 @@ def find_model(reference: str, option: str = "--model") -> ModelSource:
     found = find_function(named, option, hint=_HINT, raised=BadModel)
     if builtin:
         return ModelSource(module, found.path, function, revision=revision)
-    return ModelSource(found.module, found.path, function, found.sha256)
+    files = {found.path.name: found.data}
+    if found.module is None:  # whatever lies beside an installed module is installed too
+        files = source_files(found.path, found.data)
+    return ModelSource(
+        found.module, found.path, function, digest_of(files), files=tuple(files.items())
+    )
 
 
 def find_builtin(label: str, revision: int | None) -> ModelSource | None:

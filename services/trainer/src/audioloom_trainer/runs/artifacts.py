@@ -4,10 +4,10 @@ Except in the derived files (the report, the exported model), nothing depends on
 run was made. So a run that is deleted and made again has the same files and the same identity.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from audioloom_manifest.envelope import FileEntry
 from audioloom_storage import AlreadyExists, Location, publish
 from numpy.typing import NDArray
 
+from audioloom_trainer.models.source import ModelSource
 from audioloom_trainer.runs.npz import dump_arrays
 
 
@@ -43,6 +44,23 @@ def write_results(
     ]
 
 
+def write_sources(folder: Location, *sources: ModelSource) -> list[FileEntry]:
+    """Write the files of the user's functions into the run folder, so that they are not lost.
+
+    Nothing runs them from there unless a user names them by `--model`.
+    """
+    contents = {
+        f"source/{str(source.sha256)[:12]}/{name}": data
+        for source in sources
+        for name, data in source.files
+    }
+    entries = [
+        FileEntry(path=path, bytes=len(data), sha256=sha256(data).hexdigest(), role="source")
+        for path, data in contents.items()
+    ]
+    return [write_file(folder, entry, contents[entry.path]) for entry in entries]
+
+
 def write_report(folder: Location, html: str) -> FileEntry:
     """Write the report into the run folder."""
     data = html.encode()
@@ -51,9 +69,9 @@ def write_report(folder: Location, html: str) -> FileEntry:
 
 def entry_of(below: str, role: str, suffix: str, data: bytes) -> FileEntry:
     """Make the manifest's entry for a file of a role; its name is a digest of its content."""
-    sha256 = hashlib.sha256(data).hexdigest()
-    path = f"{below}{role}-{sha256[:12]}.{suffix}"
-    return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role)
+    digest = sha256(data).hexdigest()
+    path = f"{below}{role}-{digest[:12]}.{suffix}"
+    return FileEntry(path=path, bytes=len(data), sha256=digest, role=role)
 
 
 def write_file(folder: Location, entry: FileEntry, data: bytes) -> FileEntry:

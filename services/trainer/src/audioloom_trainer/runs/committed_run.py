@@ -90,17 +90,28 @@ def _architecture_of(opened: Opened[TrainingRunManifest]) -> dict[str, Any]:
         raise cannot_rebuild(opened, str(error)) from None
 
 
+def kept_source(opened: Opened[TrainingRunManifest]) -> str:
+    """Return where the run keeps the file of its function, as `FILE.py:FUNCTION`; "" without it."""
+    model = opened.manifest.recipe.model
+    file, _, function = model.function.rpartition(":")
+    path = f"source/{str(model.sha256)[:12]}/{file}"
+    kept = any(entry.path == path for entry in opened.files("source"))
+    return f"{opened.folder / path}:{function}" if kept else ""
+
+
 def cannot_rebuild(opened: Opened[TrainingRunManifest], found: str) -> BadModel:
     """Make the error for a run whose model only its function can build."""
     manifest = opened.manifest
     named = manifest.recipe.model.function
+    kept = kept_source(opened)
     return BadModel(
         where=opened.location,
         expected="a model that is built of Keras's own classes, or --model",
         found=found,
         hint=f"Give --model again: the run was made with {named}, which a manifest may name and"
         " nobody imports for it. It was given as"
-        f" {manifest.execution.settings.get('model', named)}",
+        f" {manifest.execution.settings.get('model', named)}"
+        + (f", and the run keeps it: {kept}" if kept else ""),
     )
 
 
@@ -155,7 +166,9 @@ def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:
     """Return a command to paste that scores a run, with `--model` only if the run needs it."""
     function = opened.manifest.recipe.model.function
     given = str(opened.manifest.execution.settings.get("model", function))
-    here = given if Path(given.rpartition(":")[0]).exists() else function  # the file was on a node
+    here = given
+    if not Path(given.rpartition(":")[0]).exists():  # the file was on a node
+        here = (opened.folder.scheme == "file" and kept_source(opened)) or function
     model = ["--model", here] if _needs_model(opened) else []
     return shlex.join(["audioloom-trainer", "evaluate", str(opened.folder), *model])
 

@@ -20,6 +20,7 @@ from audioloom_trainer.distributed.consensus import make_weight_digest, require_
 from audioloom_trainer.distributed.steps import Outcome, make_train_block
 from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
 from audioloom_trainer.evaluation.report import SplitEvaluation
+from audioloom_trainer.evaluation.scores import epoch_line
 from audioloom_trainer.evaluation.scoring import Scoring
 from audioloom_trainer.models.state import snapshot
 from audioloom_trainer.runs.checkpoint import CheckpointWriter
@@ -156,7 +157,9 @@ class Session:
         shown = {key: round(value, 4) for key, value in position.history[-1].items()}
         begin = position.epoch * self._steps
         mine = [each for each in self.timeline.intervals if each.step > begin]
-        log.info("epoch", **shown, input_wait=f"{summed(mine).wait:.1%}" if mine else "-")
+        wait = summed(mine).wait if mine else None
+        line = epoch_line(position.history[-1], self._settings.epochs, wait)
+        log.info("epoch", readable=line, **shown, input_wait=wait)
         self.progress.event("epoch", step=self._global_step, **position.history[-1])
         if self._cluster.is_chief:
             self._summaries.write(self._global_step, position.history[-1], self.timeline.intervals)

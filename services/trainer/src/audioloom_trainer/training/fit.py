@@ -34,7 +34,7 @@ from audioloom_trainer.models.build import build_model, configuration
 from audioloom_trainer.models.keras_compat import library, metric_shapes
 from audioloom_trainer.models.state import restore, restore_weights, weights
 from audioloom_trainer.reporting.report import report
-from audioloom_trainer.runs.artifacts import write_file, write_report, write_results
+from audioloom_trainer.runs.artifacts import write_file, write_report, write_results, write_sources
 from audioloom_trainer.runs.checkpoint import (
     Checkpoint,
     CheckpointRecord,
@@ -150,6 +150,9 @@ def _train(
         events.event("start", step=done, steps=every, devices=devices)
         log.info(
             "training",
+            readable=f"training {every - done:,} steps on {devices}, {replicas.total}"
+            f" replica{'s' * (replicas.total != 1)}, "
+            f"{model.count_params():,} parameters",
             steps=every,
             from_step=done,
             replicas=replicas.total,
@@ -200,6 +203,8 @@ def _results(
             evaluation=evaluation,
         )
     )
+    sources = [each for each in (spec.model, spec.callbacks) if each is not None]
+    files += with_retries(partial(write_sources, folder, *sources))
     files += with_retries(partial(events_of, folder))
     made = model_files(_alone(spec, model, values), spec.feature, shard_set)
     files += [with_retries(partial(write_file, folder, *each)) for each in made]

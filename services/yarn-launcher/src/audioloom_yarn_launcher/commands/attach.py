@@ -11,8 +11,10 @@ from audioloom_stage.logs import bind
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, exists
 
-from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of
+from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
+from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
+from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.monitoring.run_status import (
     RunStatus,
     locate_run,
@@ -52,7 +54,9 @@ def attach_run(settings: RunOnlySettings) -> Result:
     log.info("waiting for the application", application=application)
     heard = SignalState()
     with connect(find_hadoop()) as cluster, taking_signals(heard, may_leave=True):
-        ending = ApplicationWatch(cluster, folder, launch, application, heard).wait()
+        watch = ApplicationWatch(cluster, folder, launch, application, heard)
+        with shown_beside(folder, HINT):
+            ending = watch.wait()
     return report_application(folder, application, ending)
 
 
@@ -67,9 +71,10 @@ def _wait_here(view: RunStatus) -> Result:
         )
     if not view.over and view.last is not None:
         log.info("waiting for the run, which goes on without us", of=str(view.last.started.owner))
-    while not view.over:
-        time.sleep(LOOK_EVERY_S)
-        view = read_run_status(view.folder)
+    with shown_beside(view.folder, HINT):
+        while not view.over:
+            time.sleep(LOOK_EVERY_S)
+            view = read_run_status(view.folder)
     last = view.last
     if last is None:
         return result_of(view.folder, None, attempts=0, last=0)

@@ -8,15 +8,13 @@ from audioloom_stage.escapes import safe_text
 from audioloom_stage.result import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
-from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, facts_of
+from audioloom_yarn_launcher.monitoring.explanation import explained
+from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.progress import read_progress
 from audioloom_yarn_launcher.monitoring.root_cause import (
     AttemptFacts,
     FailureCause,
     alike,
-    rank_attempt,
-    root_cause,
 )
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.runs.attempts import Attempt
@@ -55,16 +53,8 @@ def show_explanation(settings: RunOnlySettings) -> Result:
     view = read_run_status(folder)
     if view.state == "committed":
         check_manifest(view.folder / MANIFEST_NAME)
-    progress = read_progress(folder)
-    known = {
-        each.started.attempt: facts_of(
-            folder, each, progress, lost=each is not view.last or view.state == "lost"
-        )
-        for each in view.attempts
-    }
-    ranked = {number: rank_attempt(each) for number, each in known.items()}
-    bad = [each for each in ranked.values() if each is not None]
-    first = None if view.state in ("committed", "finished") else root_cause(bad)
+    found = explained(view)
+    known, ranked, bad, first = found.known, found.ranked, found.bad, found.first
     columns = result_columns()
     text = facts(_facts(view, known, bad, first), columns=columns).splitlines()
     if first is not None and (last := _last_output(view, first)):

@@ -8,11 +8,12 @@ from audioloom_stage.errors import Usage
 from audioloom_stage.logs import bind
 from audioloom_stage.result import Result
 
-from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.local.workers import LocalWorkers
+from audioloom_yarn_launcher.monitoring.live import HINT_HERE, shown_beside
+from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.monitoring.tables import report_arrivals
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.request import read_run_spec
@@ -49,7 +50,11 @@ def launch(settings: RunSettings) -> Result:
         advertise=advertise,
         variables=hidden(spec.command),
     )
-    with closing(server), gang_at_work(store, spec.plan, spec.limits, place) as gang:
+    with (
+        closing(server),
+        gang_at_work(store, spec.plan, spec.limits, place) as gang,
+        shown_beside(spec.location, HINT_HERE),
+    ):
         cause, last = run_attempts(gang, spec, started)
     if cause is not None:
         report_arrivals(spec.location, last.attempt)

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from audioloom_stage.result import Result
 from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
 from audioloom_yarn_launcher.commands.attach import report_application
-from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
+from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
+from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.runs.pending_application import wait_to_submit
 from audioloom_yarn_launcher.runs.request import (
     application_shape,
@@ -87,7 +89,9 @@ def launch_on_yarn(settings: RunSettings) -> Result:
                 *(cluster, spec.location, spec.launch, application, signals),
                 start_s=settings.timeout_start,
             )
-            ending = watch.wait(until_begun=settings.detach)
+            live = nullcontext() if settings.detach else shown_beside(spec.location, HINT)
+            with live:
+                ending = watch.wait(until_begun=settings.detach)
     return report_application(spec.location, application, ending)
 
 

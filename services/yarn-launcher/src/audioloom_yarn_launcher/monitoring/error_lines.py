@@ -8,6 +8,7 @@ MOST_TOLD = 300
 _PYTHON = re.compile(
     r"(?:[A-Za-z_][\w]*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Lost)\b(?::|$)"
 )
+_FOUND = re.compile(r"  found +(.+)")
 _BEGINS = "Traceback (most recent call last)"
 _OTHERS = re.compile(
     r"\berror: |No space left on device|Cannot allocate memory|[Oo]ut of memory|OUT_OF_MEMORY"
@@ -22,10 +23,13 @@ def error_line(lines: Iterable[str]) -> str:
     The final error line of an AudioLoom stage takes precedence over all earlier errors. Of a Python
     traceback, the last line counts, which follows the indented lines.
     """
-    first, said, in_trace = "", "", False
+    first, said, in_trace, in_ours = "", "", False, False
     for line in lines:
+        in_ours = line.startswith("error: ") or (in_ours and line.startswith("  "))
         if told := _of_ours(line):
             said = told
+        elif in_ours and (found := _FOUND.fullmatch(line.rstrip())):
+            said += f": {found[1]}"
         if line.startswith(_BEGINS):
             in_trace = True
         elif in_trace and line[:1].strip():

@@ -1,20 +1,19 @@
-"""The live view of `status --follow` on a terminal; without a terminal, lines in the log."""
+"""The live view of a run, of `status --follow` and of `run` itself: a page, or lines in the log."""
 
 import os
 import shutil
-import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 
 import structlog
 from audioloom_stage.escapes import safe_text
-from audioloom_stage.progress_bar import bar_line
-from audioloom_storage import Location
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
+from audioloom_stage.progress_bar import bar_line, draws, shown
+from audioloom_stage.terminal import show_bar
+from audioloom_storage import Location, StorageError
 
+from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.run_status import (
     RunStatus,
     WorkerStatus,
@@ -26,39 +25,67 @@ from audioloom_yarn_launcher.monitoring.tables import worker_table
 EVERY_S = 2.0
 TELL_EVERY_S = 10.0
 HINT = "Ctrl-C ends the watching and not the run"
+HINT_HERE = "Ctrl-C ends the run"
 
 log = structlog.get_logger()
 
 
+class LiveView:
+    """A view of a run: a page on a terminal, otherwise a line in the log from time to time.
+
+    Args:
+        hint: the effect of Ctrl-C, the last line of the page.
+        told: when a line was written last, of the monotonic clock; by default never.
+    """
+
+    def __init__(self, folder: Location, hint: str, told: float = float("-inf")) -> None:
+        self.over = threading.Event()
+        self._folder, self._hint, self._told = folder, hint, told
+
+    def tick(self) -> None:
+        """Read the run and show it; a run that cannot be read now is shown the next time."""
+        with suppress(StorageError, NoRun):
+            status = read_run_status(self._folder)
+            if status.over:
+                self.over.set()
+                return
+            if draws():
+                page = live_page(
+                    status, read_worker_statuses(status), shutil.get_terminal_size(), self._hint
+                )
+                show_bar("\n".join(page))
+            elif time.monotonic() - self._told >= TELL_EVERY_S:
+                self._told = time.monotonic()
+                numbers = _numbers(status, read_worker_statuses(status))
+                facts = "  ".join(f"{key} {_number(value)}" for key, value in numbers.items())
+                log.info(
+                    "the run goes on",
+                    readable=f"{status.state}  {facts}",
+                    state=status.state,
+                    **numbers,
+                )
+
+
 def show_live(folder: Location) -> None:
-    """Show the run until it is over or Ctrl-C; the view leaves nothing on the terminal."""
-    told, before = "", float("-inf")
-    with suppress(KeyboardInterrupt), _screen() as screen:
-        while not (status := read_run_status(folder)).over:
-            begun = time.monotonic()
-            workers = read_worker_statuses(status)
-            if screen is not None:
-                page = live_page(status, workers, shutil.get_terminal_size())
-                screen.update(Text("\n".join(page)), refresh=True)
-            elif status.state != told or begun - before >= TELL_EVERY_S:
-                log.info("the run goes on", state=status.state, **_numbers(status, workers))
-                told, before = status.state, begun
-            time.sleep(max(EVERY_S, time.monotonic() - begun))
+    """Show the run until it is over or Ctrl-C; the view leaves nothing on the terminal.
 
-
-@contextmanager
-def _screen() -> Iterator[Live | None]:
-    """Open a redrawn part of the terminal; None without a terminal."""
-    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield None
+    Raises:
+        NoRun: there is none.
+    """
+    if read_run_status(folder).over:
         return
-    console = Console(file=sys.stderr, color_system=None, highlight=False)
-    with Live(console=console, transient=True, auto_refresh=False) as live:
-        yield live
+    view = LiveView(folder, HINT)
+    with suppress(KeyboardInterrupt), shown(view, EVERY_S):
+        view.over.wait()
+
+
+def shown_beside(folder: Location, hint: str) -> AbstractContextManager[None]:
+    """Show the run while the block waits for its end."""
+    return shown(LiveView(folder, hint, told=time.monotonic()), EVERY_S)
 
 
 def live_page(
-    view: RunStatus, workers: Sequence[WorkerStatus], size: os.terminal_size
+    view: RunStatus, workers: Sequence[WorkerStatus], size: os.terminal_size, hint: str = HINT
 ) -> list[str]:
     """Make the lines of the view for a terminal of *size*.
 
@@ -66,7 +93,7 @@ def live_page(
     """
     pages = [f"{each.role}  {safe_text(each.page)}" for each in workers if each.page]
     head = [_title(view), *pages, *_bar(workers)]
-    foot = [*_causes(view), HINT]
+    foot = [*_causes(view), hint]
     if view.pending is not None:
         foot = [f"it waits: {safe_text(view.pending.because)}", *foot]
     room = size.lines - len(head) - len(foot) - 5  # two empty lines, heading, "more", the cursor
@@ -139,3 +166,7 @@ def _numbers(view: RunStatus, workers: Sequence[WorkerStatus]) -> dict[str, obje
         named = ("step", "steps", "loss", "steps_per_second", "input_wait")
         numbers |= {key: leader.progress[key] for key in named if key in leader.progress}
     return numbers
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -7,15 +7,15 @@ from urllib.parse import quote
 
 from audioloom_hadoop import rest
 from audioloom_hadoop.configuration import Hadoop
-from audioloom_storage import Location, exists
-
-from audioloom_yarn_launcher.preflight.check_result import (
+from audioloom_stage.checks import (
     CheckResult,
     cannot_tell,
     failure,
     ok,
     warning,
 )
+from audioloom_storage import Location, exists
+
 from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.rendezvous.roles import WORKER

@@ -11,10 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from audioloom_hadoop.configuration import Hadoop
+from audioloom_stage.checks import CheckResult, failure, ok, warning
 
-from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
 from audioloom_yarn_launcher.system.processes import output_of
-from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs
+from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs, find_java, find_yarn
 from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
@@ -39,7 +39,12 @@ def configuration(hadoop: Hadoop) -> CheckResult:
 
 def java() -> CheckResult:
     """Check this machine's Java."""
-    return check_java(output_of(check_programs(), "-version", within_s=WITHIN_S, errors=True))
+    return check_java(output_of(find_java(), "-version", within_s=WITHIN_S, errors=True))
+
+
+def yarn() -> CheckResult:
+    """Check that Hadoop's `yarn` is on the PATH."""
+    return ok("yarn here", find_yarn())
 
 
 def class_path(hadoop: Hadoop) -> CheckResult:

@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from audioloom_stage.checks import CheckResult, failure, ok, warning
 from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import ApplicationLost
-from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
 from audioloom_yarn_launcher.preflight.local import OLDEST_JAVA, read_java
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.system.polling import poll

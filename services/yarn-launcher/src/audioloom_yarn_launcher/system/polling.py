@@ -1,10 +1,8 @@
-"""Waits with a limit: poll a condition, and bound a call that may hang."""
+"""Wait with a limit: poll a condition."""
 
 import math
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
@@ -21,23 +19,3 @@ def poll(
         if answer or left <= 0:
             return answer
         time.sleep(min(every_s, left))
-
-
-def within(seconds: float, ask: Callable[[], Answer]) -> Answer:
-    """Return the answer of *ask* or raise its exception.
-
-    Raises:
-        TimeoutError: *ask* took too long. It goes on in a thread that does not block exit.
-    """
-    answer: Future[Answer] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(ask())
-        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            answer.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    if not wait([answer], seconds).done:
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    return answer.result()

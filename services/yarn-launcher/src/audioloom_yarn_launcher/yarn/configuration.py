@@ -49,12 +49,18 @@ def check_reachable(hadoop: Hadoop) -> None:
         )
 
 
-def check_programs() -> str:
-    """Return the Java that skein starts, beside `yarn`, which knows Hadoop's class path.
+def check_programs() -> None:
+    """Check that the programs are there that skein starts.
 
     Raises:
         NoCluster: one is missing.
     """
+    find_java()
+    find_yarn()
+
+
+def find_java() -> str:
+    """Return the Java that skein starts; NoCluster without one."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home, "bin/java"))) if home else shutil.which("java")
     if java is None:
@@ -65,14 +71,20 @@ def check_programs() -> str:
             hint="Install Java 8, 11 or 17 as the cluster has it (Debian: apt install"
             " openjdk-17-jre-headless), or set JAVA_HOME.",
         )
-    if shutil.which("yarn") is None:
+    return java
+
+
+def find_yarn() -> str:
+    """Return the program `yarn`, which knows Hadoop's class path; NoCluster without it."""
+    yarn = shutil.which("yarn")
+    if yarn is None:
         raise NoCluster(
             "the program `yarn` is missing",
             expected="yarn on the PATH: it tells where Hadoop's jars are",
             found="none",
             hint="Put Hadoop's bin folder on the PATH.",
         )
-    return java
+    return yarn
 
 
 def check_default_system(hadoop: Hadoop) -> None:

@@ -1,26 +1,35 @@
-"""Share stderr between log lines and a progress bar, so that neither tears the other."""
+"""Share stderr between log lines and a bar or page below them, so that neither tears the other."""
 
 import os
 import sys
 import threading
 
+DIM, RED, GREEN, YELLOW = "2", "31", "32", "33"
+"""Colours of `coloured`, as terminals number them."""
+
 _lock = threading.RLock()
-_bar = ""  # the bar on the last line of the terminal, or nothing
+_bar = ""  # on the last lines of the terminal, or nothing
 
 
 def write_line(text: str) -> None:
     """Write one line; a bar that is shown moves below it."""
     with _lock:
-        _write(f"\r\x1b[K{text}\n{_bar}" if _bar else f"{text}\n")
+        _write(f"{_removal()}{text}\n{_bar}" if _bar else f"{text}\n")
 
 
 def show_bar(text: str) -> None:
-    """Draw the bar over the previous one; an empty text removes it."""
+    """Draw the bar, of one line or several, over the previous one; an empty text removes it."""
     global _bar  # noqa: PLW0603 - there is one terminal
     with _lock:
-        if text or _bar:
-            _write(f"\r\x1b[K{text}")
+        if text != _bar:
+            _write(f"{_removal()}{text}")
         _bar = text
+
+
+def _removal() -> str:
+    """Return what moves the cursor to the first line of the bar and clears the rest."""
+    above = _bar.count("\n")
+    return f"\x1b[{above}A\r\x1b[J" if above else "\r\x1b[K"
 
 
 def is_terminal() -> bool:
@@ -29,6 +38,13 @@ def is_terminal() -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):
         return False
+
+
+def coloured(text: str, colour: str) -> str:
+    """Colour a text for a terminal by one of `DIM`, `RED`, …, unless NO_COLOR is set."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return text
+    return f"\x1b[{colour}m{text}\x1b[0m"
 
 
 def can_draw() -> bool:
