@@ -512,7 +512,9 @@ def on_its_node(yarn: Any, name: str) -> bytes:
     """What the node of a run's first worker shows of its log, which lies in HDFS in pieces."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
-        return NodeLogs(locate(yarn.where(name)), 1).read(0, 0)
+        pages = NodeLogs(locate(yarn.where(name)), 1)
+        pages.search()
+        return pages.read(0, 0)
 
 
 def staged(yarn: Any, application: str) -> list[str]:

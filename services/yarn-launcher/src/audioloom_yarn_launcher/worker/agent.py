@@ -296,9 +296,9 @@ class Worker:
         process = processes.start(
             command, environment=self._binding.variables(variables), output=log.output
         )
-        key = status_key(rank)
+        reported = partial(Put, status_key(rank))
         status = StatusReport(
-            lambda text: self._store.transaction([], [Put(key, text)]),
+            lambda text: self._store.transaction([], [reported(text)]),
             {"rank": rank, "attempt": membership.attempt, "generation": membership.generation},
             process.pid,
             feed,
