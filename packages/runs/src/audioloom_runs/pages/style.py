@@ -43,6 +43,7 @@ figcaption span { margin-right: 1.2rem; white-space: nowrap; }
 .bar { width: auto; }
 .bar > figcaption { padding-left: 0; }
 .bar span { display: inline-block; }
+.bar .key rect { stroke: var(--axis); }
 .key { width: 16px; height: 10px; margin-right: .4rem; }
 @media (max-width: 40rem) {
   body { padding: 1.2rem 1rem 3rem; }
