@@ -1,16 +1,18 @@
 """The settings that every Spark stage has, named as Spark's users expect."""
 
+import re
 from typing import Any, ClassVar
 
 from audioloom_stage.settings import Settings
 from audioloom_stage.units import Size
-from pydantic import Field
-
-MASTER = r"^(yarn|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
+from pydantic import Field, field_validator
 
 
 class SparkSettings(Settings):
     """Where tasks run. On any master but `yarn` all but `master` are passed over."""
+
+    masters: ClassVar[str] = r"yarn|local(\[([1-9][0-9]{0,3}|\*)\])?"
+    """Regular expression of the masters that a command has."""
 
     groups: ClassVar = {
         "Spark": "master",
@@ -19,9 +21,7 @@ class SparkSettings(Settings):
         ),
     }
 
-    master: str = Field(
-        default="local[*]", pattern=MASTER, description="Spark master: local[N], local[*] or yarn."
-    )
+    master: str = Field(default="local[*]", description="Spark master: local[N], local[*] or yarn.")
     executors: int = Field(default=2, ge=1, le=100_000, description="Number of executors.")
     executor_cores: int = Field(
         default=2, ge=1, le=1024, description="Cores of an executor, and its tasks at once."
@@ -42,6 +42,14 @@ class SparkSettings(Settings):
         default=None,
         description="Folder for what the nodes fetch. Default: environments/ in the root.",
     )
+
+    @field_validator("master")
+    @classmethod
+    def _is_a_master(cls, value: str) -> str:
+        if re.fullmatch(cls.masters, value) is None:
+            named = str(cls.model_fields["master"].description)
+            raise ValueError(f"found {value!r}, expected a {named}")
+        return value
 
     @property
     def heap(self) -> int:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
-from audioloom_spark.settings import MASTER, SparkSettings
+from audioloom_spark.settings import SparkSettings
 from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Secret, Settings
 from audioloom_stage.units import Duration, Size
@@ -36,6 +36,7 @@ def _several(value: Any) -> Any:
 class ScanSettings(RootSettings, SparkSettings):
     """Settings of `scan`."""
 
+    masters: ClassVar[str] = f"|{SparkSettings.masters}"
     groups: ClassVar = {
         "Labels": "pattern labels labels_by labels_columns unlabelled",
         "Labels from a database": (
@@ -47,11 +48,7 @@ class ScanSettings(RootSettings, SparkSettings):
         min_length=1,
         description="Folders, files, globs or one container of recordings: paths or URIs.",
     )
-    master: str = Field(
-        "",
-        pattern=f"^$|{MASTER}",
-        description="Spark master that lists; otherwise this process does.",
-    )
+    master: str = Field("", description="Spark master that lists; otherwise this process does.")
     name: RunName | None = Field(None, description=_NAME)
     suffix: tuple[str, ...] = Field(
         (), description="File suffix of recordings, such as .wav. Default: every audio suffix."

@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
-from audioloom_spark.settings import MASTER, SparkSettings
+from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Size
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -17,8 +17,6 @@ DEFAULT_SHARD_BYTES = Size(128 << 20)
 LANES = (960, 120, 24)
 """The numbers of lanes to choose from by default; each divides those before it."""
 LARGEST_SEED = 2**63 - 1
-
-_MASTER = f"^inline$|{MASTER}"
 
 
 class Assignment(Settings):
@@ -173,22 +171,23 @@ def split_words(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(word.strip() for word in text.split(","))
 
 
-class _Read(SparkSettings):
+class _SparkOrInline(SparkSettings):
+    masters: ClassVar[str] = f"inline|{SparkSettings.masters}"
+
+    master: str = Field(
+        "local[*]", description="Spark master: local[N], local[*], yarn; or inline: this process."
+    )
+
+
+class _Read(_SparkOrInline):
     master: str = Field(
         "inline",
-        pattern=_MASTER,
         description="Spark master that reads, or inline: this process.",
     )
 
 
-class RunSettings(Assignment, SparkSettings):
+class RunSettings(Assignment, _SparkOrInline):
     """`run`: write the shards."""
-
-    master: str = Field(
-        "local[*]",
-        pattern=_MASTER,
-        description="Spark master: local[N], local[*], yarn; or inline: this process.",
-    )
 
 
 class PlanSettings(Assignment, _Read):
@@ -241,11 +240,5 @@ class InspectSettings(_OfOneRun):
     )
 
 
-class DoctorSettings(RootSettings, SparkSettings):
+class DoctorSettings(RootSettings, _SparkOrInline):
     """Settings of `doctor`."""
-
-    master: str = Field(
-        "local[*]",
-        pattern=_MASTER,
-        description="Spark master: local[N], local[*], yarn; or inline: this process.",
-    )
