@@ -111,7 +111,7 @@ def test_a_root_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_list_tells_finished_from_unfinished_and_unreadable(source: Path, root: Path) -> None:
-    """One line a run, recordings first."""
+    """One line a run of either kind, the newest last."""
     opened = features_of(source, root)
     (root / "features" / "killed").mkdir()
     (root / "features" / "torn").mkdir()
@@ -121,7 +121,9 @@ def test_list_tells_finished_from_unfinished_and_unreadable(source: Path, root: 
     states = {each["name"]: each["state"] for each in runs}
     assert "committed" == states[opened.manifest.name]
     assert ("unfinished", "unreadable") == (states["killed"], states["torn"])
-    assert "recordings" == runs[0]["kind"]
+    assert {"recordings", "features"} == {each["kind"] for each in runs}
+    changed = [each["changed"] or "" for each in runs]
+    assert sorted(changed) == changed
 
 
 def test_inspect_says_why_a_recording_was_refused(source: Path, root: Path) -> None:
