@@ -60,7 +60,9 @@ class Storage:
         self.call("remove")
 
     def file(self) -> NewFile:
-        return NewFile(StagedSink(cast("StagedBackend", self), TARGET, private=False), TARGET)
+        return NewFile(
+            StagedSink(cast("StagedBackend", self), TARGET, private=False, replication=None), TARGET
+        )
 
 
 def write_all(file: NewFile) -> None:
