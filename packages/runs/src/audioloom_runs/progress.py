@@ -22,7 +22,7 @@ _SILENT = timedelta(minutes=5)  # a worker notes its progress every few seconds,
 
 def read_progress(where: Location) -> list[Line]:
     """Read the lines of a progress file, oldest first, without unreadable lines."""
-    return [*_objects(_text(where).splitlines())]
+    return [*objects(_text(where).splitlines())]
 
 
 def last_progress(folder: Location) -> dict[str, Line]:
@@ -78,7 +78,7 @@ def _last_end(folder: Location) -> Line:
     last = max((int(name.partition(".")[0]) for name in names if name[0].isdecimal()), default=0)
     if f"{last}.json" not in names:
         return {}
-    return next(iter(_objects([_text(folder / f"attempts/{last}.json")])), {})
+    return next(iter(objects([_text(folder / f"attempts/{last}.json")])), {})
 
 
 def _text(where: Location) -> str:
@@ -88,7 +88,8 @@ def _text(where: Location) -> str:
         return ""
 
 
-def _objects(texts: Sequence[str]) -> Iterator[Line]:
+def objects(texts: Sequence[str | bytes]) -> Iterator[Line]:
+    """Yield the JSON objects among texts from outside; what is none is left out."""
     for text in texts:
         with suppress(ValueError, RecursionError):
             value = json.loads(text)

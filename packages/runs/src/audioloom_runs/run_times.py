@@ -1,7 +1,6 @@
 """Read the wall time of a training run, by class, from its run folder (RUN-FOLDER section 10)."""
 
 import heapq
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from audioloom_storage import (
 )
 
 from audioloom_runs.goodput import LABELS, MEASURED, AttemptTimes, divide
+from audioloom_runs.progress import Line, objects
 from audioloom_runs.tables import table
 
 MOST_RECORD_BYTES, MOST_PROGRESS_BYTES = 64 << 20, 16 << 20
@@ -32,8 +32,6 @@ _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 _PROGRESS = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})\.jsonl")
 _ALONE = "0.jsonl"
 _LAUNCH = re.compile(r"[0-9a-f]{32}")
-
-Line = dict[str, Any]
 
 
 def wall_time(run: Location, newest: Mapping[str, Any] | None = None) -> dict[str, float]:
@@ -123,14 +121,15 @@ def _progress(run: Location) -> dict[Any, Line]:
     """
     folder, lines = run / "progress", list[Line]()
     with suppress(NotFound, NotAFolder, TooLarge):
-        lines = _lines(read_bytes(folder / _ALONE, limit=MOST_PROGRESS_BYTES))
+        lines = [*objects(read_bytes(folder / _ALONE, limit=MOST_PROGRESS_BYTES).splitlines())]
     for _ in range(_TRIES):
         newest: dict[int, int] = {}
         for match in _matches(folder, _PROGRESS):
             newest[int(match[1])] = max(int(match[2]), newest.get(int(match[1]), 0))
         with suppress(NotFound):  # a newer file has replaced one meanwhile
             heads = [_head(folder / f"{n}.{newest[n]}.jsonl") for n in sorted(newest)]
-            lines += [line for head in heads for line in reversed(_lines(head))]  # rank 0 counts
+            for head in heads:
+                lines += reversed([*objects(head.splitlines())])  # rank 0 counts
             break
     return _by_attempt(lines)
 
@@ -158,24 +157,11 @@ def _head(where: Location) -> bytes:
         return opened.read(_HEAD_BYTES)
 
 
-def _lines(data: bytes) -> list[Line]:
-    found = (_object(line) for line in data.splitlines())
-    return [line for line in found if line]
-
-
 def _record(where: Location) -> Line:
     try:
-        return _object(read_bytes(where, limit=MOST_RECORD_BYTES))
+        return next(objects([read_bytes(where, limit=MOST_RECORD_BYTES)]), {})
     except (NotFound, NotAFolder, TooLarge):
         return {}
-
-
-def _object(data: bytes) -> Line:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _time(value: object) -> float | None:
