@@ -39,7 +39,7 @@ PIPELINE = Lineage(
 
 
 def test_ancestors_and_descendants_are_found() -> None:
-    """The nearest first, inputs elsewhere too, and no more than are asked for."""
+    """The nearest first, inputs elsewhere too, and no more than requested."""
     assert ["t1", "s", "f", "gone", "r"] == [*PIPELINE.ancestors(["t1"])]
     assert ["f", "s", "t1", "t2"] == [*PIPELINE.descendants("f", 60)]
     assert ["r", "f"] == [*PIPELINE.descendants("r", 2)]

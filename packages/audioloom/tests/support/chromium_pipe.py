@@ -23,7 +23,7 @@ class Page:
     """One page of the browser.
 
     Attributes:
-        requests: addresses that were asked for.
+        requests: the requested addresses.
         complaints: errors and warnings of the console, and exceptions.
     """
 
@@ -55,7 +55,7 @@ class Page:
         self.wait_for_load()
 
     def wait_for_load(self) -> None:
-        """Wait until a page that was asked for is loaded."""
+        """Wait until the requested page is loaded."""
         until = time.monotonic() + _SECONDS
         while "Page.loadEventFired" not in self._events:
             self._note(self._message(until))

@@ -139,7 +139,7 @@ def test_a_launcher_gets_the_lines_in_a_file_of_this_machine(tmp_path: Path) -> 
 
 
 def test_a_line_has_what_is_measured_when_it_is_noted(tmp_path: Path) -> None:
-    """And the fields that are known from some line on; a line only asked for is left out."""
+    """And the fields that are known from some line on; what `line` returns is not written."""
     numbers = iter(range(9))
     file = ProgressFile(locate(tmp_path), 0, COMMON, measured=lambda: {"seconds": next(numbers)})
     file.event("start")
