@@ -147,7 +147,7 @@ def test_the_table_of_an_entry_has_its_fields() -> None:
 
 def test_a_frozen_schema_is_not_written_anew(tmp_path: Path) -> None:
     """Where the models say something else they are wrong, and nothing is written."""
-    path = "schemas/file-entry-1.0.schema.json"
+    path = "schemas/file-entry-1.1.schema.json"
     (tmp_path / FROZEN).write_text(f"{'0' * 64}  {path}\n")
     with pytest.raises(SystemExit, match=f"{path}: .* a later minor version"):
         main([str(tmp_path)])

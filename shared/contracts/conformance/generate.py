@@ -28,6 +28,16 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def crc32c(data: bytes) -> str:
+    """CRC-32C (RFC 3720) in hex, bit by bit."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+    return f"{value ^ 0xFFFFFFFF:08x}"
+
+
 def canonical(value: Any) -> bytes:
     """As clause 2.5 says, for the plain numbers that are used here."""
     return json.dumps(
@@ -1100,7 +1110,7 @@ def ordered(run: Run) -> Run:
 
 
 def minor_1() -> None:
-    """Version 1.1: object stores; agreement and digests of features; wall times."""
+    """Version 1.1: object stores; agreement and digests of features; wall times; CRC-32C."""
     for kind, make in KINDS.items():
         run = at_minor_1(make(COMPLETE))
         if kind == "features":
@@ -1113,6 +1123,10 @@ def minor_1() -> None:
             run.manifest["recipe"]["digest"] = "head"
         if kind == "training-run":
             run.manifest["execution"]["seconds"] = {"importing": 4.5, "steps": 60.25, "end": 2}
+        for entry in run.entries:
+            entry["crc32c"] = crc32c(run.data[entry["path"]])
+            if "uncompressed" in entry:
+                entry["uncompressed"]["crc32c"] = "f" * 8
         good(f"{kind}-1.1-complete", "3.6", f"every field of a {kind} manifest", run)
         good(f"{kind}-1.1-minimal", "3.6", "no field of version 1.1", at_minor_1(make(MINIMAL)))
         run = at_minor_1(make(COMPLETE))
@@ -1120,7 +1134,7 @@ def minor_1() -> None:
         good(f"{kind}-1.1-input-object-store", "3.10", "the input lies in a bucket", run)
         run = at_minor_1(make(COMPLETE))
         run.manifest["inputs"] = [an_input("recordings", "ftp://host/recordings/calls-2025")]
-        bad(f"{kind}-1.1-input-unknown-scheme", "3.10", "a storage that 1.1 does not know",
+        bad_1(f"{kind}-1.1-input-unknown-scheme", "3.10", "a storage that 1.1 does not know",
             MALFORMED, run)  # fmt: skip
     for place in ("s3://bucket/calls", "abfs://container/calls", "https://host:8443/calls"):
         run = at_minor_1(recordings(COMPLETE))
@@ -1129,7 +1143,7 @@ def minor_1() -> None:
         good(f"recordings-1.1-source-{scheme}", "7.1", "recordings in an object store", run)
     run = at_minor_1(recordings(COMPLETE))
     run.manifest["recipe"]["source"] = "ftp://host/calls"
-    bad("recordings-1.1-source-unknown-scheme", "7.1", "a storage that 1.1 does not know",
+    bad_1("recordings-1.1-source-unknown-scheme", "7.1", "a storage that 1.1 does not know",
         MALFORMED, run)  # fmt: skip
     for name, value in (("windows", 0), ("deviation", -1.0), ("library", "")):
         run = at_minor_1(features(COMPLETE))
@@ -1137,16 +1151,29 @@ def minor_1() -> None:
             "library": "librosa 0.11.0", "recordings": 1, "windows": 1, "deviation": 0.0,
             name: value,
         }  # fmt: skip
-        bad(
+        bad_1(
             f"features-1.1-agreement-{name}", "8.2", "a field that is out of bounds", MALFORMED, run
         )
     for name, amount in (("negative", -1.0), ("text", "1"), ("huge", 1e11)):
         run = at_minor_1(training_run(COMPLETE))
         run.manifest["execution"]["seconds"] = {"steps": amount}
-        bad(f"training-run-1.1-seconds-{name}", "10.6", "no seconds of a class", MALFORMED, run)
+        bad_1(f"training-run-1.1-seconds-{name}", "10.6", "no seconds of a class", MALFORMED, run)
+    for name, value in (("upper-case", "ABCDEF01"), ("short", "abcdef0"), ("number", 0x12345678)):
+        run = at_minor_1(shards(MINIMAL))
+        run.entries[0]["crc32c"] = value
+        bad_1(f"shards-1.1-crc32c-{name}", "5.4", "no CRC-32C", MALFORMED, run)
+    run = at_minor_1(shards(MINIMAL))
+    run.entries[0]["crc32c"] = crc32c(b"another")
+    bad_1("shards-1.1-crc32c-wrong", "5.9", "a CRC-32C of other bytes", "WrongChecksum", run)
     run = at_minor_1(features(COMPLETE))
     run.manifest["recipe"]["digest"] = "tail"
-    bad("features-1.1-digest-unknown", "8.1", "a digest that 1.1 does not know", MALFORMED, run)
+    bad_1("features-1.1-digest-unknown", "8.1", "a digest that 1.1 does not know", MALFORMED, run)
+
+
+def bad_1(name: str, clauses: str, about: str, error: str, run: Run) -> None:
+    """A run of version 1.1 that is refused for its one fault: all else in it is right."""
+    run.seal()
+    bad(name, clauses, about, error, run)
 
 
 def at_minor_1(run: Run) -> Run:

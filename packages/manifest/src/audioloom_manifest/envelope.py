@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from audioloom_manifest.fields import (
     Count,
+    Crc32c,
     Identity,
     InputPlace,
     LabelCounts,
@@ -33,7 +34,7 @@ MAJOR = 1
 VERSION = r"^(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})$"
 MINORS: dict[Kind, int] = {"recordings": 1, "features": 1, "shards": 1, "training-run": 1}
 """The newest minor version of each kind: the one that is written."""
-FILES_VERSION = "1.0"
+FILES_VERSION = "1.1"
 """Of the lines of a files list, whichever kind it belongs to."""
 
 
@@ -89,6 +90,7 @@ class Uncompressed(Part):
 
     bytes: Count
     sha256: Sha256
+    crc32c: Annotated[Crc32c | None, since(1)] = None
 
 
 class FileEntry(Part):
@@ -108,6 +110,7 @@ class FileEntry(Part):
         default=None,
         description="of a file that is compressed as a whole; bytes and sha256 are as it lies",
     )
+    crc32c: Annotated[Crc32c | None, since(1)] = None
 
 
 class Execution(Part):

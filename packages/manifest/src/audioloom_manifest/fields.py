@@ -81,6 +81,7 @@ def _rfc3339(moment: datetime) -> str:
 
 Name = Annotated[str, Field(pattern=NAME)]
 Sha256 = Annotated[str, Field(pattern=SHA256, description="SHA-256 in lower-case hex")]
+Crc32c = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$", description="CRC-32C in lower-case hex")]
 Identity = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 RelativePath = Annotated[
     str, Field(min_length=1, max_length=MOST_PATH_BYTES), AfterValidator(check_relative_path)

@@ -9,6 +9,7 @@ from audioloom_storage import Location, TooLarge, open_read, read_bytes
 from pydantic import ValidationError
 
 from audioloom_manifest.canonical import canonical_bytes, parse_json
+from audioloom_manifest.checksum import Checksums
 from audioloom_manifest.envelope import FileEntry, FilesRef, files_name
 from audioloom_manifest.errors import (
     MalformedManifest,
@@ -109,7 +110,7 @@ def check_file(
     content: bool = True,
     patience: Patience | None = None,
 ) -> None:
-    """Compare one data file with its entry: presence, size and, unless told not to, SHA-256.
+    """Compare one data file with its entry: presence, size and, unless told not to, checksums.
 
     One that is not there yet is waited for, with others where they share their *patience*.
 
@@ -125,11 +126,17 @@ def check_file(
             found=f"{size} bytes",
             hint="The file was cut short or changed: rerun the stage that wrote it elsewhere.",
         )
-    if content and (found := file_sha256(where)) != entry.sha256:
+    if not content:
+        return
+    checksums = Checksums()
+    with open_read(where) as source:
+        while block := source.read(_BLOCK):
+            checksums.update(block)
+    if different := checksums.difference(entry):
         raise WrongChecksum(
             where=where,
-            expected=f"SHA-256 {entry.sha256}",
-            found=found,
+            expected=different[0],
+            found=different[1],
             hint="The file was changed after the commit: rerun the stage that wrote it.",
         )
 

@@ -3,8 +3,6 @@
 A scratch file is published under a name that contains its digest.
 """
 
-import hashlib
-import os
 import shutil
 import tempfile
 import uuid
@@ -12,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedIOBase, BufferedRandom
 
+from audioloom_manifest.checksum import Checksums
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.file_list import check_file
 from audioloom_storage import AlreadyExists, Location, NotFound, create, locate, remove_tree
@@ -39,9 +38,12 @@ def publish_as(
         WrongChecksum: a file with this name has other bytes.
     """
     file.seek(0)
-    sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    path, size = f"{start}-{sha256[:12]}.parquet", file.seek(0, os.SEEK_END)
-    entry = FileEntry(path=path, bytes=size, sha256=sha256, role=role, records=records)
+    checksums = Checksums()
+    while block := file.read(_BLOCK):
+        checksums.update(block)
+    fields = checksums.fields()
+    path = f"{start}-{fields['sha256'][:12]}.parquet"
+    entry = FileEntry(path=path, bytes=file.tell(), role=role, records=records, **fields)
     file.seek(0)
     try:
         with create(folder / path) as target:

@@ -19,7 +19,6 @@ from audioloom_runs.capacity import (
 )
 
 from audioloom_sharder.formats.names import FOLDER_SHARDS
-from audioloom_sharder.inputs.reader import HELD_BYTES
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout, make_layout
 from audioloom_sharder.sharding.ranking import RANGE_RECORDS, ranges_for
@@ -75,11 +74,6 @@ class Planned:
         return self.windows * self.rules.window_bytes
 
     @property
-    def passes(self) -> int:
-        """How often an encoder reads a features file: twice one that is larger than memory."""
-        return 1 if self.values <= self.files * HELD_BYTES else 2
-
-    @property
     def size(self) -> int:
         """The bytes of all records."""
         return sum(split.bytes for split in self.layout.splits)
@@ -115,12 +109,11 @@ def run_calls(planned: Planned) -> Counter[str]:
     """
     files, ranges, units = planned.files, planned.ranges, len(planned.units)
     shards, lookup = planned.layout.shards, planned.rules.needs_lookup
-    reads = 2 + planned.passes
     between = (6 if lookup else 4) * files + 2 * ranges + 3
     written = (2 if planned.rules.indexed else 1) * shards + units
     more_blocks = sum(blocks_of(planned.size, count) - count for count in (files, shards))
     return calls(
-        opens=files * (units + 2 * ranges + reads + (6 if lookup else 0)) + 2 * ranges,
+        opens=files * (units + 2 * ranges + 3 + (6 if lookup else 0)) + 2 * ranges,
         stats=(4 if lookup else 2) * files,
         files=between + written,
         blocks=between + written + more_blocks,
@@ -162,7 +155,7 @@ def lines_of(planned: Planned) -> list[Line]:
         Line("ranges of hashes", planned.ranges),
         Line("units of shards", len(planned.units)),
         Line("core-hours", size * CORE_SECONDS / 3600, "h"),
-        Line("bytes read", planned.passes * planned.values + size, "B"),
+        Line("bytes read", planned.values + size, "B"),
         Line(f"bytes written, {COPIES} copies", 2 * size * COPIES, "B"),
         Line(f"bytes at most at once, {COPIES} copies", 2 * size * COPIES, "B"),
         Line("local disk of a task", largest, "B"),

@@ -1,23 +1,24 @@
 """Read features files: the identity columns of windows, and their values."""
 
-import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from audioloom_manifest.checksum import QuickComparison
 from audioloom_manifest.errors import WrongChecksum
 from audioloom_manifest.file_list import check_file
 from audioloom_manifest.kinds import ShardFeature
 from audioloom_manifest.parquet import features_schema
-from audioloom_storage import open_read
+from audioloom_storage import open_read, pieces
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.manifests import Source
 from audioloom_sharder.inputs.window import Row
 from audioloom_sharder.io.arrow_errors import damage_as
 from audioloom_sharder.io.buffers import buffer
+from audioloom_sharder.io.local_disk import disk_full_as_error, temporary_file
 
 IDENTITY_COLUMNS = (*Row._fields, "flags", "valid_samples")
 """The columns that identify a window, and those that filters read."""
@@ -25,7 +26,8 @@ IDENTITY_COLUMNS = (*Row._fields, "flags", "valid_samples")
 REQUIRED = tuple({*IDENTITY_COLUMNS} - {"label", "target", "group"})
 
 _ROWS_AT_ONCE = 128
-#: A file up to this size is held in memory: reading it twice costs more than all other work on it.
+_PIECE_BYTES = 1 << 20
+#: A file up to this size is held in memory; local disk holds a larger one.
 HELD_BYTES = 128 << 20
 
 
@@ -88,26 +90,33 @@ def values_of(batch: pa.RecordBatch, feature: ShardFeature) -> memoryview:
 
 @contextmanager
 def _checked(source: Source) -> Iterator[Any]:
-    """Compare the file's checksum: a large file is read twice, any other is held in memory."""
-    if source.entry.bytes > HELD_BYTES:
-        check_file(source.folder, source.entry)
-        with open_read(source.location) as stream:
-            yield stream
-        return
+    """Copy the file into memory, or a large one to local disk, and compare its checksum."""
     check_file(source.folder, source.entry, content=False)
-    with buffer(source.entry.bytes) as room:
-        with open_read(source.location) as stream:
-            size = stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
-        found = hashlib.sha256(room[:size].data).hexdigest()
-        if found != source.entry.sha256:
+    size, comparison = source.entry.bytes, QuickComparison(source.entry)
+    with ExitStack() as stack, open_read(source.location) as stream:
+        held: Any
+        if size > HELD_BYTES:
+            held = stack.enter_context(temporary_file())
+            for piece in pieces(stream):
+                comparison.update(piece)
+                with disk_full_as_error(size, "a features file"):
+                    held.write(piece)
+                    held.flush()
+            held.seek(0)
+        else:
+            room = stack.enter_context(buffer(size))
+            found = stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
+            for start in range(0, found, _PIECE_BYTES):
+                comparison.update(room[start : min(found, start + _PIECE_BYTES)].data)
+            held = stack.enter_context(pa.BufferReader(pa.py_buffer(room)))
+        if different := comparison.difference():
             raise WrongChecksum(
                 where=source.location,
-                expected=f"SHA-256 {source.entry.sha256}",
-                found=found,
+                expected=different[0],
+                found=different[1],
                 hint="The file was changed after the commit: rerun the stage that wrote it.",
             )
-        with pa.BufferReader(pa.py_buffer(room)) as held:
-            yield held
+        yield held
 
 
 @contextmanager

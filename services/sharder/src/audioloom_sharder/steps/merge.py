@@ -1,6 +1,5 @@
 """Merge the segments into finished shards: some shards at once, by one read of each segment."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -9,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from audioloom_manifest.checksum import Checksums
 from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt, publish_receipt
@@ -161,7 +161,7 @@ def _write(
     coefficients: list[CoefficientSums],
 ) -> Iterator[_Written]:
     """Yield the files of a shard, each with the function that lets it appear."""
-    sha256, plain = hashlib.sha256(), hashlib.sha256()
+    checksums, plain = Checksums(), Checksums()
     rules, length = job.rules, int(rows["length"].sum())
 
     def examined() -> Iterator[_Records]:
@@ -180,26 +180,24 @@ def _write(
     size = 0
     held: list[bytes | memoryview] = []
     for piece in encode_shard(rules, examined()):
-        sha256.update(piece)
+        checksums.update(piece)
         size += len(piece)
         if not rules.is_plain and length <= WINDOW_BYTES:
             held.append(piece)
-    content = sha256.hexdigest()
-    path = shard_path(split.name, shard, content, rules.recipe.format)
+    fields = checksums.fields()
+    path = shard_path(split.name, shard, fields["sha256"], rules.recipe.format)
     again = (records for _, records in read())
     close = write_named(job.folder / path, held or encode_shard(rules, again), size)
     entry = FileEntry(
         path=path,
         bytes=size,
-        sha256=content,
         role=SHARD_ROLE,
         records=len(rows["length"]),
         split=split.name,
         shard=shard,
         labels=labels,
-        uncompressed=Uncompressed(bytes=length, sha256=plain.hexdigest())
-        if rules.is_stream
-        else None,
+        uncompressed=Uncompressed(bytes=length, **plain.fields()) if rules.is_stream else None,
+        **fields,
     )
     yield entry, close
     if rules.indexed:
@@ -213,13 +211,15 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> _Written:
     columns = [offset, rows["length"], offset + rows["values"], rows["label"]]
     data = dump(np.stack(columns, axis=1))
     close = write_named(job.folder / path, [data], len(data))
+    checksums = Checksums()
+    checksums.update(data)
     changed = {
         "path": path,
         "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
         "role": INDEX_ROLE,
         "labels": None,
         "uncompressed": None,
+        **checksums.fields(),
     }
     return shard.model_copy(update=changed), close
 

@@ -1,6 +1,5 @@
 """Hold the records of a unit of work: in memory, or in a local file where memory is too small."""
 
-import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -8,7 +7,8 @@ import numpy as np
 from audioloom_storage import Location
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DamagedRecord, DiskFull
+from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.io.local_disk import disk_full_as_error, temporary_file
 from audioloom_sharder.steps.job import DAMAGED_HINT
 
 #: Payload held in memory; a local file collects that of a larger unit. A larger shard is encoded
@@ -66,19 +66,11 @@ class Payload:
         if not self._used:
             return
         self._spilled += self._used
-        try:
+        with disk_full_as_error(self._spilled, "the records of some shards"):
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="audioloom-sharder-")  # noqa: SIM115
+                self._file = temporary_file()
             self._file.write(self._room[: self._used].data)
             self._file.flush()
-        except OSError as error:
-            raise DiskFull(
-                "the local disk has no room for the records of some shards",
-                where=tempfile.gettempdir(),
-                expected=f"{self._spilled:,} bytes",
-                found=str(error),
-                hint="Point TMPDIR to a larger disk, or use fewer --executor-cores.",
-            ) from error
         self._used = 0
 
     def slices(self, lengths: NDArray[np.int64]) -> Iterator[slice]:

@@ -4,13 +4,13 @@ Sums compare records and windows as sets without holding them in memory: each re
 of its key and bytes. Equal sums mean equal sets (except for accidents of one in 2^128).
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
+from audioloom_manifest.checksum import Checksums
 from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.errors import ManifestError, RecordError
 from audioloom_manifest.file_list import check_file
@@ -160,7 +160,7 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
     records: list[Record] = []
     held: list[bytes | memoryview] = []
     seen.size = stat(where).size
-    plain = hashlib.sha256()
+    plain = Checksums()
     with open_read(where) as stream:
         for one in decode_shard(rules, stream, files.shard):
             record = one.record
@@ -180,8 +180,9 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
                 held.clear()
     seen.coefficients += coefficient_sums(held, rules.feature, where=where)
     seen.targets = target_sums(one.target for one in records if is_target(one.target))
-    unpacked = Uncompressed(bytes=sum(row[1] for row in rows), sha256=plain.hexdigest())
-    _check_entry(where, files.shard, unpacked if rules.is_stream else None, seen)
+    _check_entry(where, files.shard, seen)
+    if rules.is_stream:
+        _check_unpacked(where, files.shard.uncompressed, sum(row[1] for row in rows), plain, seen)
     for at, record in enumerate(records):
         _check_targets(f"{where}: record {at}", claims, record, seen)
     for problem in wrong_splits(files.split, records, claims):
@@ -190,17 +191,23 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
 
-def _check_entry(
-    where: Location, claimed: FileEntry, unpacked: Uncompressed | None, seen: Findings
-) -> None:
+def _check_entry(where: Location, claimed: FileEntry, seen: Findings) -> None:
     """Check the claims of the list of files about a shard, except its bytes."""
     if seen.records != claimed.records:
         seen.report(f"{where}: expected {claimed.records} records, found {seen.records}")
     if claimed.labels is not None and seen.labels != claimed.labels:
         expected = claimed.labels
         seen.report(f"{where}: expected {expected} of each label, found {dict(seen.labels)}")
-    if unpacked != claimed.uncompressed:
-        seen.report(f"{where}: expected {claimed.uncompressed} when unpacked, found {unpacked}")
+
+
+def _check_unpacked(
+    where: Location, claimed: Uncompressed | None, size: int, plain: Checksums, seen: Findings
+) -> None:
+    if claimed is None or size != claimed.bytes:
+        expected = claimed.bytes if claimed else "the size of the content in the list of files"
+        seen.report(f"{where}: expected {expected} bytes when unpacked, found {size}")
+    elif different := plain.difference(claimed):
+        seen.report(f"{where}: expected {different[0]} when unpacked, found {different[1]}")
 
 
 def _check_targets(where: str, claims: RunClaims, record: Record, seen: Findings) -> None:

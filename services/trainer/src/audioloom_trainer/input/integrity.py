@@ -1,6 +1,5 @@
 """Compare shard files with the manifest: presence, size and checksum, in place or while copied."""
 
-import hashlib
 import os
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
+from audioloom_manifest.checksum import QuickComparison
 from audioloom_manifest.envelope import Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.late_files import Patience
@@ -30,6 +30,7 @@ from audioloom_trainer.input.disk_space import allocate
 from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 
+_BLOCK = 1 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -65,9 +66,12 @@ def verified_copy(file: FileRef, target: Path, *, given_up: Event) -> None:
         CancelledError: *given_up* was set meanwhile.
     """
     if target.is_file() and is_own(locate(target)):
+        comparison = QuickComparison(file.content)
         with target.open("rb") as source:
-            if hashlib.file_digest(source, "sha256").hexdigest() == file.content.sha256:
-                return
+            while block := source.read(_BLOCK):
+                comparison.update(block)
+        if not comparison.difference():
+            return
     target.unlink(missing_ok=True)
     part = target.with_name(target.name + ".part")
     try:
@@ -98,18 +102,18 @@ def _copy(file: FileRef, part: Path, given_up: Event) -> None:
 
 def _verified(file: FileRef, given_up: Event) -> Generator[bytes | memoryview, None, None]:
     """Yield the bytes of a file as they lie in storage; ShardMismatch at the end if they differ."""
-    digest = hashlib.sha256()
+    comparison = QuickComparison(file)
     with _opened(file.location) as source:
         _check_size(file, source.seek(0, os.SEEK_END))  # known from the open: no second request
         source.seek(0)
         for piece in pieces(source):
             if given_up.is_set():
                 raise CancelledError
-            digest.update(piece)
+            comparison.update(piece)
             yield piece
-    if digest.hexdigest() != file.sha256:
-        expected = f"{file.bytes} bytes with SHA-256 {file.sha256}"
-        raise _mismatch(file, expected, digest.hexdigest())
+    if different := comparison.difference():
+        expected, found = different
+        raise _mismatch(file, f"{file.bytes} bytes with {expected}", found)
 
 
 def _opened(location: Location) -> BinaryIO:
@@ -123,17 +127,17 @@ def _opened(location: Location) -> BinaryIO:
 def _unpacked(
     file: FileRef, wanted: Uncompressed, blocks: Iterable[bytes | memoryview]
 ) -> Iterator[bytes]:
-    plain = hashlib.sha256()
+    comparison = QuickComparison(wanted)
     try:
         for piece in decompressed(blocks, file.compression, wanted.bytes):
-            plain.update(piece)
+            comparison.update(piece)
             yield piece
     except RecordError as error:
         expected = f"a {file.compression} stream of {wanted.bytes} bytes"
         raise _mismatch(file, expected, str(error)) from None
-    if plain.hexdigest() != wanted.sha256:
-        expected = f"a stream that unpacks to SHA-256 {wanted.sha256}"
-        raise _mismatch(file, expected, plain.hexdigest())
+    if different := comparison.difference():
+        expected, found = different
+        raise _mismatch(file, f"a stream that unpacks to {expected}", found)
 
 
 def _check_size(file: FileRef, size: int) -> None:

@@ -26,14 +26,17 @@ class FileRef:
     location: Location
     bytes: int
     sha256: str
+    crc32c: str | None = None
     compression: str = "none"
     uncompressed: Uncompressed | None = None
     """None where nothing is to be unpacked."""
 
     @property
     def content(self) -> Uncompressed:
-        """Size and checksum of the unpacked content."""
-        return self.uncompressed or Uncompressed(bytes=self.bytes, sha256=self.sha256)
+        """Size and checksums of the unpacked content."""
+        if self.uncompressed:
+            return self.uncompressed
+        return Uncompressed(bytes=self.bytes, sha256=self.sha256, crc32c=self.crc32c)
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,8 @@ def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> FileRef:
     if entry.role == "shard" and compression != "none" and entry.uncompressed is None:
         expected = f"what {entry.path} unpacks to, in its list of files"
         raise _mismatch(opened, expected, "nothing")
-    return FileRef(where, entry.bytes, entry.sha256, compression, entry.uncompressed)
+    checksums = entry.sha256, entry.crc32c
+    return FileRef(where, entry.bytes, *checksums, compression, entry.uncompressed)
 
 
 def _mismatch(opened: Opened[ShardsManifest], expected: str, found: str) -> ShardMismatch:

@@ -1,0 +1,82 @@
+"""Checksums of a file, computed as its bytes pass."""
+
+import hashlib
+from typing import Any, Protocol
+
+import google_crc32c
+
+
+class Recorded(Protocol):
+    """The checksums of a file or of its content, as a files list has them."""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 in hex."""
+
+    @property
+    def crc32c(self) -> str | None:
+        """CRC-32C as 8 hex digits; None in a list that was written before version 1.1."""
+
+
+class Checksums:
+    """Computes all checksums that an entry of a files list has, of the bytes that pass."""
+
+    def __init__(self) -> None:
+        self._sha256, self._crc32c = hashlib.sha256(), _Crc32c()
+
+    def update(self, piece: bytes | memoryview) -> None:
+        """Take the next piece of the file."""
+        self._sha256.update(piece)
+        self._crc32c.update(piece)
+
+    def fields(self) -> dict[str, str]:
+        """Return the checksums by the names of their fields."""
+        return {"sha256": self._sha256.hexdigest(), "crc32c": self._crc32c.hexdigest()}
+
+    def difference(self, recorded: Recorded) -> tuple[str, str] | None:
+        """Return the expected and the found checksum, for an error, if one differs."""
+        return _difference("SHA-256", recorded.sha256, self._sha256) or (
+            (recorded.crc32c and _difference("CRC-32C", recorded.crc32c, self._crc32c)) or None
+        )
+
+
+class QuickComparison:
+    """Compares the bytes that pass with the cheapest recorded checksum: CRC-32C, or else SHA-256.
+
+    CRC-32C takes a sixth of the processor time. It finds damage, and only SHA-256 finds forgery.
+    """
+
+    def __init__(self, recorded: Recorded) -> None:
+        self._hash: Any
+        if recorded.crc32c is None:
+            self._name, self._expected, self._hash = "SHA-256", recorded.sha256, hashlib.sha256()
+        else:
+            self._name, self._expected, self._hash = "CRC-32C", recorded.crc32c, _Crc32c()
+
+    def update(self, piece: bytes | memoryview) -> None:
+        """Take the next piece of the file."""
+        self._hash.update(piece)
+
+    def difference(self) -> tuple[str, str] | None:
+        """Return the expected and the found checksum, for an error, if they differ."""
+        return _difference(self._name, self._expected, self._hash)
+
+
+def _difference(name: str, expected: str, computed: Any) -> tuple[str, str] | None:
+    found = computed.hexdigest()
+    return None if found == expected else (f"{name} {expected}", found)
+
+
+class _Crc32c:
+    """CRC-32C (Castagnoli, RFC 3720), with the methods of the hashes of hashlib."""
+
+    def __init__(self) -> None:
+        self._value = 0
+
+    def update(self, piece: bytes | memoryview) -> None:
+        # google-crc32c refuses a memoryview; a copy of a piece costs less than its checksum.
+        data = bytes(piece) if isinstance(piece, memoryview) else piece
+        self._value = google_crc32c.extend(self._value, data)
+
+    def hexdigest(self) -> str:
+        return f"{self._value:08x}"
