@@ -29,8 +29,8 @@ class Checksums:
         self._sha256.update(piece)
         self._crc32c.update(piece)
 
-    def fields(self) -> dict[str, str]:
-        """Return the checksums by the names of their fields."""
+    def fields(self) -> dict[str, Any]:
+        """Return the checksums by the names of their fields in an entry."""
         return {"sha256": self._sha256.hexdigest(), "crc32c": self._crc32c.hexdigest()}
 
     def difference(self, recorded: Recorded) -> tuple[str, str] | None:
@@ -38,6 +38,13 @@ class Checksums:
         return _difference("SHA-256", recorded.sha256, self._sha256) or (
             (recorded.crc32c and _difference("CRC-32C", recorded.crc32c, self._crc32c)) or None
         )
+
+
+def checksums_of(data: bytes) -> dict[str, Any]:
+    """Return the checksums of a small file by the names of their fields in an entry."""
+    checksums = Checksums()
+    checksums.update(data)
+    return checksums.fields()
 
 
 class QuickComparison:

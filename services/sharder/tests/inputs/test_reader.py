@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from audioloom_sharder.inputs import reader
 from sharder_features import (
     feature_of,
     make_features,
@@ -35,8 +37,13 @@ def test_a_cut_features_file_is_told(sharder: Callable, tmp_path: Path) -> None:
     assert path.name in ran.err
 
 
-def test_a_rotten_features_file_is_told(sharder: Callable, tmp_path: Path) -> None:
+@pytest.mark.parametrize("held", ["memory", "disk"])
+def test_a_rotten_features_file_is_told(
+    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
     """One flipped bit among the values is found by the checksum, and nothing is committed."""
+    if held == "disk":
+        monkeypatch.setattr(reader, "HELD_BYTES", 1000)
     features = make_features(tmp_path, [ROWS])
     path = features_file(features)
     data = bytearray(path.read_bytes())
@@ -45,6 +52,19 @@ def test_a_rotten_features_file_is_told(sharder: Callable, tmp_path: Path) -> No
     path.write_bytes(bytes(data))
     ran = sharder("run", features.folder)
     assert 65 == ran.code
-    assert "SHA-256" in ran.err
+    assert "CRC-32C" in ran.err
     assert path.name in ran.err
     assert not list(tmp_path.glob("shards/*/manifest.json"))
+
+
+def test_a_full_disk_is_told(
+    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large features file needs the local disk; the error says what to do."""
+    features = make_features(tmp_path, [ROWS])
+    monkeypatch.setattr(reader, "HELD_BYTES", 1000)
+    monkeypatch.setattr(reader, "temporary_file", lambda: Path("/dev/full").open("wb"))  # noqa: SIM115
+    ran = sharder("run", features.folder)
+    assert 75 == ran.code
+    assert "the local disk has no room for a features file" in ran.err
+    assert "TMPDIR" in ran.err

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from audioloom_manifest.checksum import checksums_of
 from audioloom_manifest.envelope import FileEntry, InputRef, Producer
 from audioloom_manifest.identity import run_name
 from audioloom_manifest.kinds import Feature, FeaturesRecipe, FeaturesStats
@@ -173,11 +174,11 @@ def commit_features(
     folder = run_folder(locate(root), "features", name)
     entries = []
     for number, (data, rows) in enumerate(files):
-        digest = hashlib.sha256(data).hexdigest()
-        path = f"features/{number:05d}-{digest[:12]}.parquet"
+        checksums = checksums_of(data)
+        path = f"features/{number:05d}-{checksums['sha256'][:12]}.parquet"
         publish(folder / path, data)
         entries.append(
-            FileEntry(path=path, bytes=len(data), sha256=digest, role="features", records=rows)
+            FileEntry(path=path, bytes=len(data), role="features", records=rows, **checksums)
         )
     ledger = b"no Parquet, and nobody here reads it"
     publish(folder / "ledger.parquet", ledger)

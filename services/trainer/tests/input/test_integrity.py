@@ -23,10 +23,12 @@ from shard_maker import make_shards
 SPLITS = ("train", "val", "test")
 
 
-@pytest.fixture
-def shard_set(tmp_path: Path) -> ShardSet:
-    """Three splits of four shards of four or five records."""
-    return open_shards(make_shards(tmp_path, records=dict.fromkeys(SPLITS, 18), lanes=2))
+@pytest.fixture(params=["crc32c", "sha256"])
+def shard_set(request: pytest.FixtureRequest, tmp_path: Path) -> ShardSet:
+    """Three splits of four shards of four or five records, in a list of version 1.1 or 1.0."""
+    crc32c = request.param == "crc32c"
+    records = dict.fromkeys(SPLITS, 18)
+    return open_shards(make_shards(tmp_path, records=records, lanes=2, crc32c=crc32c))
 
 
 def path_of(file: FileRef) -> Path:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from audioloom_manifest.checksum import checksums_of
 from audioloom_manifest.envelope import FileEntry, InputRef, Producer, Uncompressed
 from audioloom_manifest.kinds import (
     CoefficientStats,
@@ -44,6 +44,7 @@ def make_shards(
     label_ids: Mapping[str, NDArray[np.int64]] | None = None,
     class_weights: dict[str, float] | None = None,
     compression: str = "none",
+    crc32c: bool = True,
 ) -> Opened[ShardsManifest]:
     """Write and commit a shards run whose classes can be told apart.
 
@@ -60,6 +61,7 @@ def make_shards(
         label_ids: class numbers of a split, to be wrong on purpose.
         class_weights: of the stats.
         compression: of the shards: none, gzip or zlib.
+        crc32c: whether the list of files has this checksum; version 1.0 had none.
     """
     folder = run_folder(locate(root), "shards", name)
     entries, stats = [], {}
@@ -120,6 +122,8 @@ def make_shards(
         identity="sha256:" + "0" * 64,
         sha256="0" * 64,
     )
+    if not crc32c:
+        entries = [entry.model_copy(update={"crc32c": None}) for entry in entries]
     plan = Plan("shards", name, folder, recipe, (source,))
     attempt = Attempt(Producer(stage="sharder", version="0.1.0"), host="test")
     feature = ShardFeature(name="mfcc", dtype=dtype, shape=shape)
@@ -168,24 +172,24 @@ def _write_shard(
     if compression != "none":
         data = gzip.compress(data, mtime=0) if compression == "gzip" else zlib.compress(data)
         temporary.write_bytes(data)
-    digest = hashlib.sha256(data).hexdigest()
-    path = f"shards/{split}-{shard:05}-{digest[:12]}.tfrecord"
+    checksums = checksums_of(data)
+    path = f"shards/{split}-{shard:05}-{checksums['sha256'][:12]}.tfrecord"
     temporary.rename(folder / path)
     stream = io.BytesIO()
     np.lib.format.write_array(stream, np.array(rows, dtype="<i8"), version=(1, 0))
     index = stream.getvalue()
     (folder / path).with_suffix(".idx.npy").write_bytes(index)
     known = {"records": len(rows), "split": split, "shard": shard}
-    unpacked = Uncompressed(bytes=len(plain), sha256=hashlib.sha256(plain).hexdigest())
-    packed = {} if compression == "none" else {"uncompressed": unpacked}
+    unpacked = Uncompressed(bytes=len(plain), **checksums_of(plain))
+    packed = checksums if compression == "none" else {**checksums, "uncompressed": unpacked}
     return [
-        FileEntry(path=path, bytes=len(data), sha256=digest, role="shard", **known, **packed),
+        FileEntry(path=path, bytes=len(data), role="shard", **known, **packed),
         FileEntry(
             path=path.removesuffix(".tfrecord") + ".idx.npy",
             bytes=len(index),
-            sha256=hashlib.sha256(index).hexdigest(),
             role="index",
             **known,
+            **checksums_of(index),
         ),
     ]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from audioloom_manifest.checksum import checksums_of
 from audioloom_manifest.envelope import FileEntry, InputRef, Producer
 from audioloom_manifest.kinds import Feature, FeaturesRecipe, FeaturesStats
 from audioloom_manifest.parquet import features_rows_per_group, features_schema, features_writer
@@ -88,8 +89,7 @@ def _published_parts(parts: Sequence[range], folder: Location) -> Iterator[FileE
 
 def _published(folder: Location, path: str, data: bytes, role: str, records: int) -> FileEntry:
     publish(folder / path, data)
-    sha256 = hashlib.sha256(data).hexdigest()
-    return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role, records=records)
+    return FileEntry(path=path, bytes=len(data), role=role, records=records, **checksums_of(data))
 
 
 def _parquet(rows: range) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import numpy as np
+from audioloom_manifest.checksum import checksums_of
 from audioloom_manifest.envelope import FileEntry, InputRef, Producer
 from audioloom_manifest.kinds import (
     ShardFeature,
@@ -117,9 +117,9 @@ def _shard(
         yield FileEntry(
             path=path,
             bytes=len(content),
-            sha256=hashlib.sha256(content).hexdigest(),
             role=role,
             records=len(labels),
             split="train",
             shard=number,
+            **checksums_of(content),
         )

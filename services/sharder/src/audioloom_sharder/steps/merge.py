@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from audioloom_manifest.checksum import Checksums
+from audioloom_manifest.checksum import Checksums, checksums_of
 from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt, publish_receipt
@@ -211,15 +211,13 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> _Written:
     columns = [offset, rows["length"], offset + rows["values"], rows["label"]]
     data = dump(np.stack(columns, axis=1))
     close = write_named(job.folder / path, [data], len(data))
-    checksums = Checksums()
-    checksums.update(data)
     changed = {
         "path": path,
         "bytes": len(data),
         "role": INDEX_ROLE,
         "labels": None,
         "uncompressed": None,
-        **checksums.fields(),
+        **checksums_of(data),
     }
     return shard.model_copy(update=changed), close
 
