@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 import google_crc32c
 
+_COPY_BYTES = 1 << 16
+
 
 class Recorded(Protocol):
     """The checksums of a file or of its content, as a files list has them."""
@@ -81,9 +83,14 @@ class _Crc32c:
         self._value = 0
 
     def update(self, piece: bytes | memoryview) -> None:
-        # google-crc32c refuses a memoryview; a copy of a piece costs less than its checksum.
-        data = bytes(piece) if isinstance(piece, memoryview) else piece
-        self._value = google_crc32c.extend(self._value, data)
+        if isinstance(piece, bytes):
+            self._value = google_crc32c.extend(self._value, piece)
+            return
+        # google-crc32c refuses a memoryview. Small copies cost less than their checksums; a large
+        # copy would be fresh memory each time, whose first touch costs more.
+        for start in range(0, len(piece), _COPY_BYTES):
+            copy = bytes(piece[start : start + _COPY_BYTES])
+            self._value = google_crc32c.extend(self._value, copy)
 
     def hexdigest(self) -> str:
         return f"{self._value:08x}"
