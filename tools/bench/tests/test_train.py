@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from audioloom_bench.training import batch_rate, resume, staging, startup, step_
 from audioloom_bench.training.figures import OURS, figures, single
 from audioloom_bench.training.loops import WAITED, fit, ours
 from audioloom_bench.training.step_rate import KERAS, TF_KERAS
-from audioloom_bench.training.team import interleaved, team
+from audioloom_bench.training.team import Tidied, Work, interleaved, team
 from audioloom_storage import locate
 
 STEPS = 2
@@ -95,6 +96,19 @@ def test_lanes_go_in_turn_in_processes_of_their_own() -> None:
         assert one.megabytes > 1
     assert [2, 2] == [len(taken) for taken in found.values()]
     assert all(each.cpu > 0 for taken in found.values() for each in taken)
+
+
+def leaving(folder: Path) -> Work:
+    """Work that fails if its folder was not removed since the go before."""
+    return Tidied(folder.mkdir, folder.rmdir)
+
+
+def test_what_a_go_leaves_is_removed_before_the_next(tmp_path: Path) -> None:
+    """Copies of one go would fill the disk that the next one writes to."""
+    with team(leaving, tmp_path / "copies") as lane:
+        for _ in range(2):
+            lane.go()
+            assert not list(tmp_path.iterdir())
 
 
 def test_a_lane_that_ends_is_an_error() -> None:

@@ -7,6 +7,7 @@ can be no faster than staging, nor than steps from a full cache.
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import tempfile
 from collections.abc import Sequence
@@ -25,12 +26,12 @@ from audioloom_bench.same_network import DEFAULT
 from audioloom_bench.training.figures import OURS, figures, single
 from audioloom_bench.training.loops import Trainer, opened, ours
 from audioloom_bench.training.pipelines import BATCH, Epochs
-from audioloom_bench.training.team import Taken, Work, interleaved, team
+from audioloom_bench.training.team import Taken, Tidied, Work, interleaved, team
 
 LANES, SHARDS, WINDOW = 4, 128, 1
+"""A feed begins when it has a window of each lane: here 4 shards of 128, about 3 % of the epoch."""
 LONGER = 2
 """Times as many steps as in other parts: a shard has 6 MB then, still less than real ones."""
-"""A feed begins when it has a window of each lane: here 4 shards of 128, about 3 % of the epoch."""
 THREADS = 1
 """For the steps: of two cores the other is for staging, and for HDFS, which runs here too."""
 FIRST_EPOCH, WARM = "first epoch", "warm epoch"
@@ -128,27 +129,31 @@ def staged(manifest: str, scratch: Path) -> Work:
     shuffle = Shuffle(0, 0, WINDOW)
     needs = [*needed_shards(shard_set.split("train"), shuffle, Replicas(), batch=BATCH)]
 
+    folder = scratch / "staged"
+
     def stage() -> None:
-        cache = opened(Path(tempfile.mkdtemp(dir=scratch)))
+        folder.mkdir()
+        cache = opened(folder)
         with Staging(shard_set, needs, cache=cache) as staging:
             for shard in needs:
                 staging.hold([shard])
                 staging.release([shard])
         cache.close()
 
-    return stage
+    return Tidied(stage, partial(shutil.rmtree, folder))
 
 
 def first_epoch(manifest: str, steps: int, scratch: Path) -> Work:
     """An epoch of training that begins with an empty cache; the step was compiled before."""
     trainer = Trainer(DEFAULT, threads=THREADS)
+    folder = scratch / "first"
 
     def epoch() -> None:
-        with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            cache = opened(Path(folder))
-            epochs = Epochs(manifest, cache=cache, window=WINDOW, needed=1)
-            trainer.train(epochs.stream(), steps)
-            epochs.close()
-            cache.close()
+        folder.mkdir()
+        cache = opened(folder)
+        epochs = Epochs(manifest, cache=cache, window=WINDOW, needed=1)
+        trainer.train(epochs.stream(), steps)
+        epochs.close()
+        cache.close()
 
-    return epoch
+    return Tidied(epoch, partial(shutil.rmtree, folder))
