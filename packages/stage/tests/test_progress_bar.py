@@ -19,7 +19,7 @@ TOY = Path(__file__).with_name("toy.py")
 JSON = ("--log-format", "json")
 
 
-def on_a_terminal(*words: str, **variables: str) -> tuple[str, str]:
+def on_a_terminal(*words: str, code: int = 0, **variables: str) -> tuple[str, str]:
     """Run the toy with stderr on a terminal; answer what it showed, and its stdout."""
     ours, theirs = pty.openpty()
     done = subprocess.run(
@@ -29,8 +29,9 @@ def on_a_terminal(*words: str, **variables: str) -> tuple[str, str]:
         text=True,
         env=os.environ | {"TERM": "xterm"} | variables,
         timeout=60,
-        check=True,
+        check=False,
     )
+    assert code == done.returncode
     os.close(theirs)
     shown = b""
     while True:
@@ -43,6 +44,24 @@ def on_a_terminal(*words: str, **variables: str) -> tuple[str, str]:
         shown += some
     os.close(ours)
     return shown.decode(), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(("run", "nothing"), 0), (("run", "bad"), 65), (("run", "x", "--lanez"), 2)]
+)
+def test_a_command_says_at_once_that_it_starts(words: tuple[str, ...], code: int) -> None:
+    """The line is the first on a terminal, and gone before any other, of an error too."""
+    shown, _ = on_a_terminal(*words, code=code)
+    first, _, rest = shown.partition("starting")
+    assert "\r\x1b[K" == first
+    assert rest.startswith("\r\x1b[K")
+    assert "starting" not in rest
+
+
+@pytest.mark.parametrize("words", [("run", "--help"), ("run", "nothing", "--quiet")])
+def test_a_quiet_command_does_not_say_that_it_starts(words: tuple[str, ...]) -> None:
+    """Nor does a help page."""
+    assert "starting" not in on_a_terminal(*words)[0]
 
 
 def test_a_bar_on_a_terminal() -> None:
@@ -73,8 +92,9 @@ def test_no_bar_where_it_would_disturb(words: list[str], variables: dict[str, st
 
 def test_colours_only_where_they_are_wanted() -> None:
     """On a terminal, unless NO_COLOR says otherwise."""
-    assert "\x1b[" in on_a_terminal("run", "nothing")[0]
-    assert "\x1b[" not in on_a_terminal("run", "nothing", NO_COLOR="1")[0]
+    colour = re.compile(r"\x1b\[\d+m")
+    assert colour.search(on_a_terminal("run", "nothing")[0])
+    assert not colour.search(on_a_terminal("run", "nothing", NO_COLOR="1")[0])
 
 
 def test_lines_in_a_log(toy: Any) -> None:

@@ -14,6 +14,7 @@ from audioloom_stage._options import Option
 from audioloom_stage.app import LOOK, Declaration
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import emit, emit_error, reserved_stdout
+from audioloom_stage.terminal import show_bar
 
 _OFF: Any = False
 
@@ -74,9 +75,12 @@ def perform(
                 environ=os.environ,
                 config=config,
             )
-            result = job.function(settings)
+            function = job.function
+            show_bar("")
+            result = function(settings)
             read = emit(result, write, kind=job.kind, as_json=as_json)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the rim
+            show_bar("")
             code = report(error, program=app.program, debug=debug, as_json=logs.as_json)
             if as_json:
                 emit_error(as_envelope(error, app.program), write, kind=job.kind)

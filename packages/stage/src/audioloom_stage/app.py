@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from typer.core import TyperCommand
 
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import Result
+from audioloom_stage.terminal import can_draw, show_bar
 
 if TYPE_CHECKING:
     from pydantic import BaseModel  # 0.2 s, which a list of commands can do without
@@ -24,6 +26,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _EPILOG = "Exit codes: " + ", ".join(f"{code.value} {code.meaning}" for code in ExitCode)
 _OFF: Any = False
+_QUIET = frozenset({"--help", "-h", "--help-all", "--quiet", "-q", "json", "--log-format=json"})
+"""Words of a command that should draw nothing."""
 LOOK: dict[str, Any] = {
     "no_args_is_help": True,
     "rich_markup_mode": None,  # rich would cost 0.18 s before the first letter of a help page
@@ -219,10 +223,17 @@ class LateCommand(TyperCommand):
     declaration: ClassVar[Declaration]
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
-        """Let the real command parse the words."""
-        from audioloom_stage._command import build  # noqa: PLC0415 - it imports pydantic
+        """Let the real command parse the words; say at once on a terminal that it starts."""
+        words = {*args, os.environ.get("AUDIOLOOM_LOG_FORMAT")}
+        if can_draw() and not extra.get("resilient_parsing") and not words & _QUIET:
+            show_bar("starting")  # `perform` removes it when all imports are done
+        try:
+            from audioloom_stage._command import build  # noqa: PLC0415 - it imports pydantic
 
-        return build(self.declaration).make_context(info_name, args, *more, **extra)
+            return build(self.declaration).make_context(info_name, args, *more, **extra)
+        except BaseException:
+            show_bar("")
+            raise
 
 
 def _never_called() -> None:
