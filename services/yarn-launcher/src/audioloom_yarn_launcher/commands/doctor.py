@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 from audioloom_hadoop.configuration import Hadoop
+from audioloom_runs.checks import check_room, check_root
 from audioloom_stage.checks import (
     AT_ONCE_S,
     Ask,
@@ -60,7 +61,7 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         "Java here": local.java,
         "yarn here": local.yarn,
         "temp dir": lambda: local.check_temp_dirs({tempfile.gettempdir(), local.JAVA_FOLDER}),
-        "room here": lambda: local.check_room(tempfile.gettempdir()),
+        "room here": partial(check_room, "room here", tempfile.gettempdir()),
         "skein's key": local.key,
     }
     there: dict[str, Callable[[Hadoop], CheckResult | Iterable[CheckResult]]] = {
@@ -70,7 +71,7 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         "ResourceManager": cluster_checks.resource_manager,
         "NameNode": cluster_checks.default_system,
         "replication": cluster_checks.replication,
-        "root": lambda _: cluster_checks.root_storage(root),
+        "root": lambda _: check_root(root),
         "encryption zone": lambda hadoop: cluster_checks.encryption(hadoop, root),
         "queue": lambda hadoop: cluster_checks.queue(hadoop, shape, settings.workers),
         "nodes": lambda hadoop: cluster_checks.nodes(hadoop, shape),

@@ -14,7 +14,7 @@ from audioloom_stage.checks import (
     ok,
     warning,
 )
-from audioloom_storage import Location, exists
+from audioloom_storage import Location
 
 from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.rendezvous.resources import Resources
@@ -55,12 +55,6 @@ def replication(hadoop: Hadoop) -> CheckResult:
         text = "one copy of each file: each close takes half a second, and a lost disk loses it"
         return warning("replication", text, "Set dfs.replication to 2 or 3 in HADOOP_CONF_DIR.")
     return ok("replication", f"{copies or 'the default number of'} copies of each file")
-
-
-def root_storage(root: Location) -> CheckResult:
-    """Check that the root's storage answers."""
-    there = exists(root)
-    return ok("root", f"{root} {'is there' if there else 'will be made'}")
 
 
 def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:

@@ -23,7 +23,6 @@ AUTHENTICATION = "hadoop.security.authentication"
 OLDEST_JAVA, NEWEST_JAVA = 8, 21
 WITHIN_S = 60.0
 """For a program of this machine; `doctor` itself waits less long."""
-ROOM_MB = 2048
 _VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')
 _GRPC = ("grpc_proxy", "https_proxy", "http_proxy")
 """gRPC takes the first of these that is set, and knows none of them in capitals."""
@@ -159,16 +158,6 @@ def check_temp_dirs(folders: Iterable[str]) -> CheckResult:
             "export TMPDIR=/a/folder JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=/a/folder",
         )
     return ok("temp dir", ", ".join(folders))
-
-
-def check_room(folder: str) -> CheckResult:
-    """Check the free disk space for staged files: job files, archives of environments."""
-    free = shutil.disk_usage(folder).free >> 20
-    told = f"{free} MiB free in {folder}"
-    if free < ROOM_MB:
-        hint = f"Packing an environment takes up to {ROOM_MB} MiB: clear up, or set TMPDIR."
-        return warning("room here", told, hint)
-    return ok("room here", told)
 
 
 def check_class_path(text: str, *, kerberos: bool) -> CheckResult:
