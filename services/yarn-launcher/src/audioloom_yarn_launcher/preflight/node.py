@@ -134,7 +134,7 @@ def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
         "resources": whole["master"]["resources"] | {"gpus": shape.roles[WORKER].gpus},
         "files": {name: shipped[name] for name in (LAUNCHER, ENVIRONMENT) if name in shipped},
         "script": f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher probe"
-        f" --read={shlex.quote(read)}\n",
+        f" {shlex.quote(read)}\n",
     }
     return whole | {"name": "audioloom doctor", "services": {}, "master": master}
 

@@ -87,7 +87,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
                 **{name: _file(f"{folder}/{name}") for name in (JOB, HEARTBEAT)},
             },
             "env": dict(shape.coordinator_variables),
-            "script": f"{program} coordinator --job={JOB}\n",
+            "script": f"{program} coordinator\n",
             "log_level": "WARN",
         },
         "services": {
