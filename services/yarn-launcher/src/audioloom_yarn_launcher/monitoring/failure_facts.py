@@ -1,13 +1,21 @@
-"""Gather the facts on an attempt from records, progress files, logs and YARN's diagnostics."""
+"""The facts on a run's attempts, from records, progress, logs and YARN, and the first cause."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.error_lines import error_line
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.progress import Line, failure, last_step
-from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, WorkerFacts
+from audioloom_yarn_launcher.monitoring.progress import Line, failure, last_step, read_progress
+from audioloom_yarn_launcher.monitoring.root_cause import (
+    AttemptFacts,
+    FailureCause,
+    WorkerFacts,
+    rank_attempt,
+    root_cause,
+)
+from audioloom_yarn_launcher.monitoring.run_status import RunStatus
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, loss_of_launcher
 from audioloom_yarn_launcher.system.parallel import ahead
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
@@ -15,6 +23,39 @@ from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 LAST_BYTES = 1 << 16
 _SEEN = ("finished", "stopped", "not-started", "lost")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known of each attempt, by number, and its cause of failure.
+
+    Attributes:
+        first: the first cause over all attempts; None if the run did its work.
+    """
+
+    known: Mapping[int, AttemptFacts]
+    ranked: Mapping[int, FailureCause | None]
+    first: FailureCause | None
+
+    @property
+    def bad(self) -> list[FailureCause]:
+        """The causes of the attempts that failed."""
+        return [each for each in self.ranked.values() if each is not None]
+
+
+def explained(view: RunStatus) -> Explanation:
+    """Read the records, the progress and the logs of a run, and rank the causes of its failure."""
+    progress = read_progress(view.folder)
+    known = {
+        each.started.attempt: facts_of(
+            view.folder, each, progress, lost=each is not view.last or view.state == "lost"
+        )
+        for each in view.attempts
+    }
+    ranked = {number: rank_attempt(each) for number, each in known.items()}
+    bad = [each for each in ranked.values() if each is not None]
+    done = view.state in ("committed", "finished")
+    return Explanation(known, ranked, None if done else root_cause(bad))
 
 
 def facts_of(

@@ -9,7 +9,7 @@ from audioloom_stage.terminal import write_line
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
-from audioloom_yarn_launcher.monitoring.explanation import explained
+from audioloom_yarn_launcher.monitoring.failure_facts import explained
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.layout import log_name
