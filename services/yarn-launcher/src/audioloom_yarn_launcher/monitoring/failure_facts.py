@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from audioloom_runs.progress import Line
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.error_lines import error_line
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.progress import Line, failure, last_step, read_progress
+from audioloom_yarn_launcher.monitoring.progress import failure, last_step, read_progress
 from audioloom_yarn_launcher.monitoring.root_cause import (
     AttemptFacts,
     FailureCause,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_runs.progress import Line
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.monitoring.progress import Line, newest, read_progress, usage
+from audioloom_yarn_launcher.monitoring.progress import newest, read_progress, usage
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.pending_application import Pending, find_pending
