@@ -21,6 +21,8 @@ from audioloom_hadoop.configuration import (
 from audioloom_hadoop.rest import ask, rows
 from audioloom_stage.errors import BadConfiguration, ServiceDown
 
+from audioloom_spark.settings import SparkSettings
+
 _VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as in Spark
 _SECONDS = 5.0
 
@@ -35,6 +37,21 @@ def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
         return find_hadoop(environment, variables=_VARIABLES)
     except NotConfigured as error:
         raise BadConfiguration("Spark does not know the cluster.", **vars(error)) from error
+
+
+def check_cluster(settings: SparkSettings) -> Hadoop:
+    """Check that the cluster answers and can give the executors; return its configuration.
+
+    Raises:
+        BadConfiguration, ServiceDown: it cannot, as the checks below say.
+    """
+    conf = read_conf()
+    check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
+    check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
+    check_size(conf.pages, memory=settings.executor_memory, cores=settings.executor_cores)
+    if settings.queue is not None:
+        check_queue(conf.pages, settings.queue)
+    return conf
 
 
 def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 from audioloom_storage import Location, locate
 
-from audioloom_spark.cluster import check_answers, check_queue, check_size, local_address, read_conf
+from audioloom_spark.cluster import check_cluster, local_address
 from audioloom_spark.jars import ship_jars
 from audioloom_spark.settings import SparkSettings
 
@@ -37,13 +37,8 @@ def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[s
     """
     from audioloom_environment.upload import ship  # noqa: PLC0415 - only those who ship pay for it
 
-    conf = read_conf()
-    check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
-    check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
+    conf = check_cluster(settings)
     memory, cores = settings.executor_memory, settings.executor_cores
-    check_size(conf.pages, memory=memory, cores=cores)
-    if settings.queue is not None:
-        check_queue(conf.pages, settings.queue)
     address = settings.driver_address or local_address(conf.managers)
     log.info("starting Spark on YARN", executors=settings.executors, driver_address=address)
     folder = locate(settings.environments or locate(root) / FOLDER)
