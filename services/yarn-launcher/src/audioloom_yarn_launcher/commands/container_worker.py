@@ -50,11 +50,7 @@ def work_in_container(advertise: str, role: str | None) -> int:
 
 
 def show_page(application: Any, route: str, page: str) -> str:
-    """Publish a web page of this container below the application's own page; return its address.
-
-    Raises:
-        StoreLost: the application master does not answer.
-    """
+    """Publish a page below the application's own; return its address, or raise StoreLost."""
     with suppress(StoreLost), as_store_lost(ValueError):  # it exists only after a restart
         application.ui.remove_page(route)
     with as_store_lost(ValueError):

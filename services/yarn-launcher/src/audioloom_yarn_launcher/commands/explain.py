@@ -38,12 +38,7 @@ _HINTS = {
 
 
 def show_explanation(settings: RunOnlySettings) -> Result:
-    """Explain why the run ended as it did.
-
-    Raises:
-        NoRun: there is none.
-        ManifestError: what was committed is damaged or made up.
-    """
+    """Explain why the run ended as it did; ManifestError of a damaged manifest."""
     folder = locate_run(settings.run)
     view = read_run_status(folder)
     if view.state == "committed":

@@ -28,11 +28,7 @@ log = structlog.get_logger()
 
 
 def kill_run(settings: KillSettings) -> Result:
-    """End the run; do nothing if nothing runs.
-
-    Raises:
-        InputMissing: it was begun on another machine, from which alone it can be ended.
-    """
+    """End the run if it is at work; InputMissing if it was begun on another machine."""
     login = read_login(settings.keytab, settings.principal)
     folder = locate_run(settings.run)
     view = read_run_status(folder)

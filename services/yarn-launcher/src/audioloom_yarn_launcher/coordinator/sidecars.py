@@ -59,7 +59,6 @@ class _Sidecar:
 
     Args:
         attempt: the gang's attempt in which its last process was started.
-        member: the agent that runs its process.
         until: end of its phase, by the monotonic clock.
         exit: its final end.
     """
@@ -84,11 +83,7 @@ class _Sidecar:
 
 
 class Sidecars:
-    """All sidecars of a run.
-
-    Args:
-        workers: makes the workers of a role.
-    """
+    """All sidecars of a run; *workers* makes the workers of a role."""
 
     def __init__(
         self,

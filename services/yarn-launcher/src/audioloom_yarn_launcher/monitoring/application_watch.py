@@ -31,11 +31,7 @@ log = structlog.get_logger()
 
 @dataclass
 class ApplicationWatch:
-    """Waits for an application.
-
-    Args:
-        start_s: seconds in which YARN must start the application; None for no limit.
-    """
+    """Waits for an application, which YARN must start within *start_s* seconds if that is given."""
 
     cluster: Cluster
     folder: Location

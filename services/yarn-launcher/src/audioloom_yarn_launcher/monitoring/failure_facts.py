@@ -28,11 +28,7 @@ _SEEN = ("finished", "stopped", "not-started", "lost")
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is known of each attempt, by number, and its cause of failure.
-
-    Attributes:
-        first: the first cause over all attempts; None if the run did its work.
-    """
+    """The facts on each attempt, by number, its cause of failure, and the first cause of all."""
 
     known: Mapping[int, AttemptFacts]
     ranked: Mapping[int, FailureCause | None]

@@ -67,11 +67,7 @@ class LiveView:
 
 
 def show_live(folder: Location) -> None:
-    """Show the run until it is over or Ctrl-C; the view leaves nothing on the terminal.
-
-    Raises:
-        NoRun: there is none.
-    """
+    """Show the run until it is over or Ctrl-C, and leave nothing on the terminal."""
     if read_run_status(folder).over:
         return
     view = LiveView(folder, HINT)

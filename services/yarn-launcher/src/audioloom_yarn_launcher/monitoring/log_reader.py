@@ -20,11 +20,10 @@ class LogFile:
 
 
 class Log:
-    """The log of one worker in one attempt, which is read from its start.
+    """The log of one worker in one attempt, read from its start; `position` is the next byte.
 
     Attributes:
         files: its files at the last `look`, in the order of their bytes; pieces may overlap.
-        position: the next byte.
     """
 
     def __init__(self, run: Location, rank: int, attempt: int) -> None:

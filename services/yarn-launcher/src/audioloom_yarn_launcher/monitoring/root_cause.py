@@ -45,7 +45,6 @@ class WorkerFacts:
     Args:
         end: as in `WorkerEnd`; "" without a record.
         told: the coordinator's message on its end.
-        reason: the coordinator's reason for its end.
         error: the error that its program wrote.
         missed: the peers that its program lost.
     """
@@ -78,7 +77,6 @@ class AttemptFacts:
 
     Args:
         outside: YARN's explanation of the end, if the coordinator could not record it.
-        hint: for the reader of `outside`.
     """
 
     attempt: int

@@ -45,9 +45,7 @@ class WorkerStatus:
     """The status of a worker of the last attempt, or of a sidecar.
 
     Args:
-        role: its role in TF_CONFIG.
-        attempts: number of attempts with a worker of this rank; for a sidecar, number of starts of
-            its process.
+        attempts: number of attempts with a worker of this rank, or of starts of a sidecar.
         exit: exit code, or the name of the signal that ended its process; "" while unknown.
         progress: the newest value of each of `PROGRESS` that its program wrote.
         usage: resources that its processes use or used.
@@ -125,11 +123,7 @@ def _folder_of(application: str) -> Location:
 
 
 def read_run_status(folder: Location) -> RunStatus:
-    """Read the status of a run.
-
-    Raises:
-        NoRun: the folder holds no submission, no attempt and no commit.
-    """
+    """Read the status of a run; NoRun without a submission, an attempt or a commit."""
     attempts = tuple(read_attempts(folder))
     committed = exists(folder / MANIFEST_NAME)
     state = _state(attempts, committed=committed)

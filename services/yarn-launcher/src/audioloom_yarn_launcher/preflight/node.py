@@ -28,8 +28,6 @@ class Answer(BaseModel):
 
     Args:
         clock: seconds since 1970, by the node.
-        python: version of the launcher's own.
-        tokens: number of tokens of HDFS that it was given.
         unread: why it could not read the file; "" if it could.
         command_python: output of the interpreter of --environment; None without one.
         noexec: whether programs in its folder for temporary files may not run.
@@ -140,11 +138,7 @@ def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
 
 
 def send_probe(cluster: Cluster, description: dict[str, Any], *, within_s: float) -> Answer:
-    """Submit the probe, and wait for its answer.
-
-    Raises:
-        StageError: it did not come back, and why.
-    """
+    """Submit the probe and wait for its answer; StageError if none comes back, and why."""
     application = cluster.submit(description)
     poll(lambda: cluster.report(application).ended, every_s=LOOK_EVERY_S, within_s=within_s)
     report = cluster.report(application)

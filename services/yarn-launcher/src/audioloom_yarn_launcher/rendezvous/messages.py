@@ -153,8 +153,7 @@ class Exit:
         stopped: the worker ended it on an order.
         started: start time, RFC 3339 by the worker's clock.
         tail: the last lines of its output.
-        reason: a cause that the code does not tell, "" if there is none.
-        text: that cause in words that continue a subject.
+        text: the reason in words that continue a subject.
     """
 
     id: str

@@ -49,7 +49,6 @@ class AttemptStarted(AttemptRecord):
     Args:
         localization: programs of its containers; None on one machine.
         command: the command, with secrets masked.
-        roles: the roles in the order of ranks.
     """
 
     kind: Literal["attempt-started"] = "attempt-started"
@@ -186,11 +185,7 @@ class Attempt:
 
 
 def read_attempts(folder: Location) -> list[Attempt]:
-    """Read the attempts of a run, in order.
-
-    Raises:
-        BadRecord: one of the records cannot be read.
-    """
+    """Read the attempts of a run, in order; BadRecord if one cannot be read."""
     attempts = folder / "attempts"
     found = []
     for number in sorted(map(int, file_names(attempts, _STARTED))):

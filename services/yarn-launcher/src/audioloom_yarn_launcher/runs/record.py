@@ -33,11 +33,7 @@ class RecordBase(BaseModel):
 
 
 def read_record(where: Location, model: type[Record]) -> Record | None:
-    """Read a record; None if the file does not exist.
-
-    Raises:
-        BadRecord: it cannot be read, or is of another major version.
-    """
+    """Read a record, None without a file; BadRecord if it cannot be read."""
     try:
         data = read_bytes(where, limit=MOST_BYTES)
     except NotFound:

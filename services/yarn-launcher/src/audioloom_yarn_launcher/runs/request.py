@@ -90,11 +90,7 @@ def application_shape(settings: ResourceSettings, **more: Any) -> Shape:
 
 
 def read_variables(given: Iterable[str], here: Mapping[str, str]) -> dict[str, str]:
-    """Parse variables NAME=VALUE; NAME alone takes its value from *here*.
-
-    Raises:
-        Usage: *here* lacks the name.
-    """
+    """Parse variables NAME=VALUE; NAME alone is taken from *here*, or is a Usage error."""
     found: dict[str, str] = {}
     for word in given:
         name, equals, value = word.partition("=")

@@ -22,12 +22,7 @@ class Exposed(ValueError):
 
 @dataclass(frozen=True)
 class Binding:
-    """The address of a command's servers.
-
-    Args:
-        address: the address, "" if there is none.
-        exposed: why there is none, "" if there is one.
-    """
+    """The address of a command's servers, or the reason why it has none: one of them is ""."""
 
     address: str = ""
     exposed: str = ""

@@ -32,14 +32,8 @@ def start(
     """Start a command in its own process group, without standard input.
 
     Call this from a thread that lives as long as the process may: the kernel takes the end of the
-    calling thread for the parent's death.
-
-    Args:
-        command: program and arguments; a program that cannot be run ends with 126 or 127.
-        environment: the whole environment.
-        output: file descriptor for standard output and error.
-        when_orphaned: signal to the process when its parent dies.
-        pass_fds: descriptors that stay open in it.
+    calling thread for the parent's death, of which it tells by the signal *when_orphaned*. A
+    program that cannot be run ends with 126 or 127.
     """
     guard = [sys.executable, "-I", "-S", die_with_parent.__file__]
     parent = [str(int(when_orphaned)), str(os.getpid())]
@@ -55,12 +49,9 @@ def start(
 
 
 def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) -> None:
-    """End a process and all its descendants; it has been reaped when this returns.
+    """End a process from `start` and all its descendants, which carry *marker*, and reap it.
 
-    Args:
-        process: from `start`.
-        marker: value of `MARKER` in its environment.
-        grace_s: seconds from SIGTERM to SIGKILL.
+    It has *grace_s* seconds from SIGTERM to SIGKILL.
     """
     if grace_s > 0 and _signal_group(process, signal.SIGTERM):
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -101,10 +92,8 @@ def is_stopped(pid: int) -> bool:
 def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
     """Kill every process whose marker equals or begins with this one; return their ids.
 
-    Args:
-        marker: the marker, or its beginning.
-        family: processes that carried the marker earlier. A process that is exiting has no
-            environment any more, and may still run for a while on a busy machine.
+    The *family* carried the marker earlier. A process that is exiting has no environment any more,
+    and may still run for a while on a busy machine.
     """
     killed: list[int] = []
     for _ in range(MOST_SWEEPS):  # a killed process may have started another meanwhile

@@ -84,7 +84,6 @@ class AgentContext:
         host: name of this machine for people.
         advertise: host name or address of this machine for the other workers.
         environment: environment of the command, without its place in the gang.
-        stop_grace_s: seconds from SIGTERM to SIGKILL of the command when the agent must stop.
         container: YARN's id of the container, if there is one. skein's ids, which own the keys,
             begin again with each application master.
         show: publishes a web page of this machine; answers the published address.

@@ -37,11 +37,9 @@ CHUNK_BYTES = 1 << 20
 
 
 class LogPieces:
-    """Publishes a file that grows as the pieces of a log.
+    """Publishes a file that grows, *source*, as the pieces of a log.
 
     Args:
-        folder: the folder for the logs of this rank.
-        source: descriptor of the file.
         size: number of processes that publish logs.
         again: the log continues that of an earlier process of this attempt.
         now: time of the start, by the clock whose time `look` gets.

@@ -30,11 +30,9 @@ class Shape:
     Args:
         run_folder: URI of the run folder, a part of the application's name.
         roles: resources of each role, each a skein service; the first worker is `worker_0`.
-        environment: URI of the command's environment, or None.
         public: everybody may read the environment, so a node keeps one copy for all users.
         files: URI by name, for the working folder of each worker.
         folders: archive by name; each is unpacked into a folder of that name.
-        advertise: template of a worker's address.
         systems: HDFS besides the default one that need tokens.
     """
 
@@ -107,11 +105,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
 
 
 def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
-    """Refuse resources that no node has, before YARN is asked for them.
-
-    Raises:
-        NotOffered: no node is large enough.
-    """
+    """Refuse resources that no node has, before YARN is asked for them: NotOffered."""
     if not nodes:
         label = shape.node_label
         raise NotOffered(

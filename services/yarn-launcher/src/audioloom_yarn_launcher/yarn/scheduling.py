@@ -23,14 +23,7 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Answers:
-    """The ResourceManager's answers, each None without an answer.
-
-    Args:
-        application: from `cluster/apps/<id>`.
-        nodes: from `cluster/nodes`.
-        scheduler: from `cluster/scheduler`.
-        activities: from `cluster/scheduler/app-activities/<id>`, summarised.
-    """
+    """The ResourceManager's answers to the requests of `why_not_allocated`; None without one."""
 
     application: Json | None
     nodes: Json | None = None

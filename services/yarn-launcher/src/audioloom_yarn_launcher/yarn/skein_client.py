@@ -47,11 +47,7 @@ class Cluster:
         self._asks = ThreadPoolExecutor(1, "driver")
 
     def check_queue(self, name: str) -> None:
-        """Refuse a queue that does not exist.
-
-        Raises:
-            NotOffered: it does not exist.
-        """
+        """Refuse a queue that does not exist: NotOffered."""
         try:
             self._ask(lambda: self._client.get_queue(name))
         except (NotOffered, ApplicationLost):
@@ -87,11 +83,7 @@ class Cluster:
         return Application(str(found.state), found.diagnostics or "")
 
     def stop(self, application: str, stop: Stop) -> None:
-        """Ask the coordinator to end the run.
-
-        Raises:
-            ApplicationLost: it cannot be asked.
-        """
+        """Ask the coordinator to end the run; ApplicationLost if it cannot be asked."""
 
         def tell() -> None:
             with self._client.connect(application, wait=False) as master:
