@@ -58,11 +58,7 @@ def _zipped(target: BinaryIO) -> BinaryIO:
 
 
 def add_member(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member) -> None:
-    """Add a file or a link to an archive.
-
-    Raises:
-        TryAgain: the file is not what its digest says.
-    """
+    """Add a file or a link to an archive; TryAgain if it is not what its digest says."""
     info.size = member.size
     if member.source is None:
         info.type, info.linkname = tarfile.SYMTYPE, member.link

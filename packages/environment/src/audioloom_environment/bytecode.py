@@ -22,11 +22,7 @@ _PROGRAM = Path(__file__).with_name("_compile.py")
 
 @contextmanager
 def compiled(environment: Environment) -> Iterator[dict[str, Path]]:
-    """Yield the bytecode of an environment's modules: files by their path in the archive.
-
-    Raises:
-        BadConfiguration: its interpreter does not compile.
-    """
+    """Yield the bytecode of an environment's modules: files by their path in the archive."""
     modules = [
         (str(member.source), member.path, member.sha256)
         for member in environment.members

@@ -28,11 +28,7 @@ _SECONDS = 5.0
 
 
 def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
-    """Read the configuration of the cluster.
-
-    Raises:
-        BadConfiguration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR leads to one.
-    """
+    """Read the cluster's configuration; BadConfiguration if no variable leads to one."""
     try:
         return find_hadoop(environment, variables=_VARIABLES)
     except NotConfigured as error:
@@ -40,11 +36,7 @@ def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
 
 
 def check_cluster(settings: SparkSettings) -> Hadoop:
-    """Check that the cluster answers and can give the executors; return its configuration.
-
-    Raises:
-        BadConfiguration, ServiceDown: it cannot, as the checks below say.
-    """
+    """Check that the cluster answers and can give the executors; return its configuration."""
     conf = read_conf()
     check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
     check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
@@ -55,11 +47,7 @@ def check_cluster(settings: SparkSettings) -> Hadoop:
 
 
 def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None:
-    """Check that one of these addresses, if there are any, accepts a connection.
-
-    Raises:
-        ServiceDown: no address does, within seconds.
-    """
+    """Check that one of these addresses, if there are any, answers; ServiceDown if not."""
     refusals = unreachable(addresses, _SECONDS)
     if refusals:
         raise ServiceDown(
@@ -85,8 +73,7 @@ def local_address(addresses: Sequence[Address]) -> str:
 def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
     """Check that some node is large enough for an executor: bytes of memory, and cores.
 
-    Raises:
-        BadConfiguration: no node is; the largest are named.
+    A BadConfiguration names the largest.
     """
     answer = _ask(pages, "nodes").get("nodes") or {}
     nodes = [node for node in rows(answer.get("node")) if node.get("state") == "RUNNING"]
@@ -110,8 +97,7 @@ def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
 def check_queue(pages: Sequence[str], queue: str) -> None:
     """Check that a queue of that name accepts applications.
 
-    Raises:
-        BadConfiguration: the queue does not; the queues that do are named.
+    A BadConfiguration names the queues that do.
     """
     scheduler = _ask(pages, "scheduler").get("scheduler") or {}
     leaves = list(_leaves(scheduler.get("schedulerInfo") or {}))

@@ -38,11 +38,7 @@ _ONE_NAMENODE = {**_SETTINGS, "dfs.client.failover.max.attempts": "0"}
 
 
 class Connection(remote.Connection[hdfs_native.Client]):
-    """A client of one cluster, with a time limit for each answer.
-
-    Args:
-        authority: the authority of the locations; "" is the cluster that HADOOP_CONF_DIR names.
-    """
+    """A client of one cluster, with a time limit for each answer; "" is that of HADOOP_CONF_DIR."""
 
     def __init__(self, authority: str) -> None:
         super().__init__()
@@ -129,8 +125,7 @@ def connection_to(location: Location) -> Connection:
 def within(seconds: float, ask: Callable[[], T]) -> T:
     """Return the result of `ask`, called in another thread; Ctrl-C ends the waiting too.
 
-    Raises:
-        TimeoutError: no answer yet. The waiting thread is left alone and ends with the process.
+    After a TimeoutError the waiting thread is left alone, and ends with the process.
     """
     try:
         asker = _IDLE.pop()

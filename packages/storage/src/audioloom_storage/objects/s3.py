@@ -176,11 +176,7 @@ class _Sink:
 
 
 def _prove(target: Location, *, multipart: bool) -> None:
-    """Prove once a connection that the store refuses a conditional request for a taken key.
-
-    Raises:
-        NotConfigured: it does not.
-    """
+    """Prove once a connection that the store refuses a conditional request for a taken key."""
     request = "complete_multipart_upload" if multipart else "put_object"
     connection = connection_to(target)
     if request in connection.proved:

@@ -39,10 +39,7 @@ def commit(
         retry: how long to repeat.
 
     Raises:
-        AlreadyExists, IsAFolder: something lies there.
-        Unavailable: the unfinished file is not whole.
-        UnknownOutcome: the cluster went away in the middle, and did not come back in time.
-        StorageError: the file did not appear.
+        StorageError: as `Sink.commit` says; UnknownOutcome if the cluster does not come back.
     """
     before = stat(temporary)
     if before.size != size:
