@@ -76,7 +76,7 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         "queue": lambda hadoop: cluster_checks.queue(hadoop, shape, settings.workers),
         "nodes": lambda hadoop: cluster_checks.nodes(hadoop, shape),
         "log aggregation": cluster_checks.log_aggregation,
-        "tokens": lambda hadoop: cluster_checks.tokens(hadoop, _hours(settings.planned_duration)),
+        "tokens": lambda hadoop: cluster_checks.tokens(hadoop, settings.planned_duration),
     }
     try:
         hadoop = find_hadoop()
@@ -167,7 +167,3 @@ def _shape(settings: DoctorSettings) -> Shape:
         roles={WORKER: worker_resources(settings)},
         environment=None if settings.environment is None else locate(settings.environment).uri,
     )
-
-
-def _hours(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds / 3600

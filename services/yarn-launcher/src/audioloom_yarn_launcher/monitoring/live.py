@@ -57,7 +57,10 @@ class LiveView:
             elif time.monotonic() - self._told >= TELL_EVERY_S:
                 self._told = time.monotonic()
                 numbers = _numbers(status, read_worker_statuses(status))
-                facts = "  ".join(f"{key} {_number(value)}" for key, value in numbers.items())
+                facts = "  ".join(
+                    f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+                    for key, value in numbers.items()
+                )
                 log.info(
                     "the run goes on",
                     readable=f"{status.state}  {facts}",
@@ -162,7 +165,3 @@ def _numbers(view: RunStatus, workers: Sequence[WorkerStatus]) -> dict[str, obje
         named = ("step", "steps", "loss", "steps_per_second", "input_wait")
         numbers |= {key: leader.progress[key] for key in named if key in leader.progress}
     return numbers
-
-
-def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -89,8 +89,8 @@ def log_aggregation(hadoop: Hadoop) -> CheckResult:
     return ok("log aggregation", "on: yarn logs -applicationId …")
 
 
-def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
-    """Check how long containers may read HDFS against the planned hours of the run."""
+def tokens(hadoop: Hadoop, planned_s: float | None) -> CheckResult:
+    """Check how long containers may read HDFS against the planned seconds of the run."""
     pages = name_node_pages(hadoop, "")
     always, lifetime = (_property(pages, name) or hadoop.value(name) for name in (ALWAYS, LIFETIME))
     if not has_kerberos(hadoop) and always.lower() != "true":
@@ -102,12 +102,11 @@ def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
         f"End the run before {hours:g} h are over and give the same command again: it goes on from"
         " its last checkpoint with new tokens."
     )
-    if planned_hours is None:
+    if planned_s is None:
         text = f"they live {hours:g} h, and nobody said how long the run takes"
         return cannot_tell("tokens", text, "Give --planned-duration.")
-    if planned_hours >= hours:
-        return failure("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned", hint)
-    return ok("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned")
+    text = f"they live {hours:g} h, {planned_s / 3600:g} h are planned"
+    return failure("tokens", text, hint) if planned_s >= 3600 * hours else ok("tokens", text)
 
 
 def encryption(hadoop: Hadoop, root: Location) -> CheckResult:

@@ -19,7 +19,7 @@ from audioloom_storage import (
     stat,
 )
 
-from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.pending_application import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.record import entries
@@ -107,19 +107,15 @@ def _use(folder: Location) -> Use | None:
     given += [each.localization for each in submissions]
     if not given:
         return None
-    pending = find_pending(folder, attempts)
+    pending, last = find_pending(folder, attempts), attempts[-1] if attempts else None
+    runs = last is not None and last.open and is_alive(last.started.owner) is not False
     written = [*entries(folder / "attempts"), *entries(folder / "submissions")]
     return Use(
         run=folder,
         archives=_names(given),
-        at_work=_at_work(attempts) or (pending is not None and pending.waits is not False),
+        at_work=runs or (pending is not None and pending.waits is not False),
         last_ns=max((each.modified_ns for each in written), default=0),
     )
-
-
-def _at_work(attempts: list[Attempt]) -> bool:
-    last = attempts[-1] if attempts else None
-    return last is not None and last.open and is_alive(last.started.owner) is not False
 
 
 def _names(provisions: list[Localization | None]) -> frozenset[str] | None:
