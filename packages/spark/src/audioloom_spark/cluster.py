@@ -7,7 +7,7 @@ than a plain request), YARN itself decides.
 
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +18,7 @@ from audioloom_hadoop.configuration import (
     find_hadoop,
     unreachable,
 )
-from audioloom_hadoop.rest import ask, rows
+from audioloom_hadoop.rest import ask, queues, rows
 from audioloom_stage.errors import BadConfiguration, ServiceDown
 
 from audioloom_spark.settings import SparkSettings
@@ -99,25 +99,18 @@ def check_queue(pages: Sequence[str], queue: str) -> None:
 
     A BadConfiguration names the queues that do.
     """
-    scheduler = _ask(pages, "scheduler").get("scheduler") or {}
-    leaves = list(_leaves(scheduler.get("schedulerInfo") or {}))
-    known = {name for leaf in leaves for name in leaf}
+    scheduler = _ask(pages, "scheduler")
+    paths = [path for path in queues(scheduler) if path[1:] and not path[-1].get("queues")]
+    leaves = [path[-1] for path in paths]
+    names = sorted(leaf["queueName"] for leaf in leaves)
+    known = {leaf[key] for leaf in leaves for key in ("queueName", "queuePath") if key in leaf}
     if known and queue not in known and "root." + queue not in known:
         raise BadConfiguration(
             "No queue of that name takes applications.",
-            expected=f"--queue with one of {', '.join(sorted(leaf[0] for leaf in leaves))}",
+            expected=f"--queue with one of {', '.join(names)}",
             found=queue,
             where=pages[0],
         )
-
-
-def _leaves(info: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Return names and paths of the queues without children; a scheduler may report none."""
-    for queue in rows((info.get("queues") or {}).get("queue")):
-        if (queue.get("queues") or {}).get("queue"):
-            yield from _leaves(queue)
-        else:
-            yield tuple(queue[key] for key in ("queueName", "queuePath") if queue.get(key))
 
 
 def _total(node: Mapping[str, Any], used: str, free: str) -> int:

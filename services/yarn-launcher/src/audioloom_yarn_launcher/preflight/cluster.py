@@ -228,12 +228,8 @@ def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
 
 
 def _find_queue(scheduler: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
-    queues = [((scheduler or {}).get("scheduler") or {}).get("schedulerInfo") or {}]
-    for queue in queues:  # the loop appends to it
-        if name in (queue.get("queueName"), queue.get("queuePath")):
-            return queue
-        queues += rest.rows((queue.get("queues") or {}).get("queue"))
-    return None
+    every = (path[-1] for path in rest.queues(scheduler))
+    return next((q for q in every if name in (q.get("queueName"), q.get("queuePath"))), None)
 
 
 def _resources(told: Any) -> Resources | None:
