@@ -18,7 +18,7 @@ from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.pending_application import Pending, find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, SidecarHistory, read_histories
-from audioloom_yarn_launcher.yarn.layout import NAME
+from audioloom_yarn_launcher.yarn.application_spec import NAME
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 RunState = Literal[
