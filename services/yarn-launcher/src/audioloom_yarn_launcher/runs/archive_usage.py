@@ -20,9 +20,9 @@ from audioloom_storage import (
 )
 
 from audioloom_yarn_launcher.runs.attempts import read_attempts
+from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.pending_application import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
-from audioloom_yarn_launcher.runs.record import entries
 from audioloom_yarn_launcher.runs.submissions import Localization, read_submissions
 from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
 from audioloom_yarn_launcher.yarn.localization import FOLDER

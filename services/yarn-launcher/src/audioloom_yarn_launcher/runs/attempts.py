@@ -21,14 +21,9 @@ from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
+from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
-from audioloom_yarn_launcher.runs.record import (
-    RecordBase,
-    entries,
-    file_names,
-    read_record,
-    record_bytes,
-)
+from audioloom_yarn_launcher.runs.record import RecordBase, file_names, read_record, record_bytes
 from audioloom_yarn_launcher.runs.submissions import Localization
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")

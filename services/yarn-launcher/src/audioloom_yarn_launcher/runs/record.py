@@ -6,11 +6,12 @@ from typing import Annotated, TypeVar
 
 from audioloom_manifest.reader import read_manifest
 from audioloom_stage.redaction import redact_values
-from audioloom_storage import Entry, Location, NotFound, TooLarge, list_folder, read_bytes
+from audioloom_storage import Location, NotFound, TooLarge, read_bytes
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json
 
 from audioloom_yarn_launcher.errors import BadRecord
+from audioloom_yarn_launcher.runs.layout import entries
 
 VERSION = "1.0"
 MOST_BYTES = 64 << 20
@@ -48,14 +49,6 @@ def read_record(where: Location, model: type[Record]) -> Record | None:
             expected=f"version {VERSION} of {model.__name__.lower()}",
             found=": ".join([*map(str, first["loc"]), first["msg"]]),
         ) from error
-
-
-def entries(folder: Location) -> list[Entry]:
-    """The entries of a folder; none if it does not exist."""
-    try:
-        return list(list_folder(folder))
-    except NotFound:
-        return []
 
 
 def file_names(folder: Location, pattern: re.Pattern[str]) -> list[str]:
