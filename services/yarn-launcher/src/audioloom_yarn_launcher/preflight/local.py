@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from audioloom_hadoop.configuration import Hadoop
 from audioloom_stage.checks import CheckResult, failure, ok, warning
 
+from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.system.processes import output_of
 from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs, find_java, find_yarn
 from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
@@ -62,12 +63,12 @@ def key() -> CheckResult:
     """Check skein's key; renew it if it has expired, expires soon, or is very young."""
     skein = import_skein()
     folder = Path(skein.properties.config_dir)
-    before = _bytes(folder / "skein.crt")
+    before = text_of(folder / "skein.crt")
     found = own_key(skein)
     life = life_of(found)
     if not life.is_good(datetime.now(UTC)):
         return failure("skein's key", f"the one in {folder} is no good", f"rm -r {folder}")
-    renewed = "renewed, " if before != _bytes(folder / "skein.crt") else ""
+    renewed = "renewed, " if before != text_of(folder / "skein.crt") else ""
     return ok("skein's key", f"{renewed}good from {life.begins:%Y-%m-%d} to {life.ends:%Y-%m-%d}")
 
 
@@ -97,13 +98,6 @@ def ticket() -> str | None:
         return None
     lines = [line.strip() for line in output_of(klist, within_s=WITHIN_S).splitlines()]
     return next((line for line in lines if line.startswith("Default principal")), "a ticket")
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def check_java(said: str) -> CheckResult:

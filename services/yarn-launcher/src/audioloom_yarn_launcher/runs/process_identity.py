@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.system.processes import stat_fields
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
@@ -80,10 +81,7 @@ def _application() -> tuple[str | None, int | None]:
 
 
 def _boot() -> str:
-    try:
-        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
+    return text_of(_PROC / "sys/kernel/random/boot_id").strip()
 
 
 def _namespace() -> int:

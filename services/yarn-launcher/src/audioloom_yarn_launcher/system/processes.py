@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from audioloom_yarn_launcher.system import die_with_parent
+from audioloom_yarn_launcher.system.files import text_of
 
 MARKER = "AUDIOLOOM_RUN_MARKER"
 MOST_SWEEPS = 50
@@ -74,11 +75,8 @@ def tree(root: int) -> list[int]:
 
 def stat_fields(pid: int) -> list[str]:
     """Return the fields of /proc/<pid>/stat from the process's state on; [] if it is gone."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text()
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()  # the name before may hold spaces
+    # The name before the bracket may hold spaces.
+    return text_of(_PROC / str(pid) / "stat").rpartition(")")[2].split()
 
 
 def is_stopped(pid: int) -> bool:
