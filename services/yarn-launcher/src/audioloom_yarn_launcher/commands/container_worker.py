@@ -59,13 +59,9 @@ def show_page(application: Any, route: str, page: str) -> str:
 
 
 def agent_context(advertise: str, variables: Mapping[str, str]) -> AgentContext:
-    """The context of an agent in this container.
+    """The context of an agent in this container; NoAddress if the node has none.
 
-    *advertise* is a template with `{node}`, `{hostname}` or `{fqdn}`, or a network in which this
-    node has an address.
-
-    Raises:
-        NoAddress: this node has none in that network.
+    *advertise* is a template with `{node}`, `{hostname}` or `{fqdn}`, or a network.
     """
     host = variables.get("NM_HOST") or socket.gethostname()
     names = {"{node}": host, "{hostname}": socket.gethostname(), "{fqdn}": socket.getfqdn()}

@@ -227,11 +227,9 @@ def _gather(
 ) -> tuple[Reports, dict[int, WorkerLost]]:
     """End the running processes, and wait until every worker has reported or vanished.
 
-    A vanished worker stays lost, whatever it reports later: on a node that was cut off the worker
-    lives on, gets the order to end, and reports as if it had been well until then.
-
-    Returns:
-        The reports of the workers that are left, and the lost workers.
+    Return the reports of the others, and the vanished workers as lost, whatever they report later:
+    on a node that was cut off the worker lives on, gets the order to end, and reports as if it had
+    been well until then.
     """
     generation = membership.generation
     gang.driver.end(generation, grace_s)

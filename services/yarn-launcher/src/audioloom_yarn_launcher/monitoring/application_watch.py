@@ -53,11 +53,8 @@ class ApplicationWatch:
     def wait(self, *, until_begun: bool = False) -> ApplicationEnd | None:
         """Wait for the end of the application, or until the run has begun; a signal ends it.
 
-        Returns:
-            The end of the application; None if it goes on, begun or left by a person.
-
-        Raises:
-            TryAgain: YARN did not start the application in time, so it was ended.
+        Return None if it goes on, begun or left by a person. TryAgain if YARN did not start it in
+        time, so that it was ended.
         """
         read, pause = time.monotonic(), FIRST_READ_S
         deadline = time.monotonic() + (BEGIN_WITHIN_S if until_begun else math.inf)

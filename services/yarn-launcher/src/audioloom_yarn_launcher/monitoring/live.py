@@ -33,9 +33,7 @@ log = structlog.get_logger()
 class LiveView:
     """A view of a run: a page on a terminal, otherwise a line in the log from time to time.
 
-    Args:
-        hint: the effect of Ctrl-C, the last line of the page.
-        told: when a line was written last, of the monotonic clock; by default never.
+    The last line of the page is *hint*; a line in the log was *told* last at that monotonic time.
     """
 
     def __init__(self, folder: Location, hint: str, told: float = float("-inf")) -> None:

@@ -23,8 +23,7 @@ log = structlog.get_logger()
 def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int) -> Result:
     """The result of `run` after the *attempts* of this launch; a failure is also on stderr.
 
-    Raises:
-        ManifestError: the committed manifest is damaged or forged.
+    ManifestError if the committed manifest is damaged or forged.
     """
     manifest = folder / MANIFEST_NAME
     committed = exists(manifest)

@@ -94,7 +94,6 @@ class FailureCause:
         kind: one of `_WEIGHTS`; decides the advice, and how near the cause is to the root cause.
         text: one sentence without a full stop.
         only_missed: whether only the peers noticed the worker's end.
-        echoes: the consequences of this cause.
     """
 
     attempt: int

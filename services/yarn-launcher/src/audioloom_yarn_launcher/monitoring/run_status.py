@@ -97,11 +97,7 @@ class RunStatus:
 
 
 def locate_run(text: str) -> Location:
-    """Find the folder of a run from its path, its manifest's path or its application's id.
-
-    Raises:
-        NoRun: the ResourceManager does not answer or does not know such a run of this launcher.
-    """
+    """Find the folder of a run from its path, its manifest or its application's id, or NoRun."""
     if _APPLICATION.fullmatch(text):
         return _folder_of(text)
     location = locate(text)

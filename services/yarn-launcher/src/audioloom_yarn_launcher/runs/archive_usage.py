@@ -91,11 +91,7 @@ def _is_ours(name: str) -> bool:
 
 
 def find_uses(root: Location) -> list[Use]:
-    """Find the archives that each cluster run under a root uses.
-
-    Raises:
-        BadRecord: a record cannot be read, so the archives of its run are unknown.
-    """
+    """Find the archives that each cluster run under a root uses; BadRecord if one is unknown."""
     found = (_use(entry.location) for entry in entries(root / FOLDERS["training-run"]))
     return [use for use in found if use is not None]
 

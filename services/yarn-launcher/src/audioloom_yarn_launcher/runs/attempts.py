@@ -75,8 +75,7 @@ class AttemptStarted(AttemptRecord):
 class WorkerRecord(BaseModel):
     """A worker of an attempt, with its role and index in TF_CONFIG.
 
-    Args:
-        exposed: why its command may listen at other addresses than this one; "" if it cannot.
+    It tells why its command may listen at other addresses than this one, as *exposed*.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -92,11 +91,7 @@ class WorkerRecord(BaseModel):
 
 
 class AttemptMembers(AttemptRecord):
-    """The members of an attempt: its gang is complete.
-
-    Args:
-        localising_s: seconds from the allocation of the last container until then.
-    """
+    """The members of an attempt, complete *localising_s* after the last container was allocated."""
 
     kind: Literal["attempt-members"] = "attempt-members"
     formed: str
@@ -131,7 +126,6 @@ class AttemptEnd(AttemptRecord):
         ended: end time; None if nobody saw the end.
         cause: the first cause; None if every process succeeded.
         restarts: the launcher continues with another attempt.
-        arrivals: how far each worker came, if the gang was not complete in time.
     """
 
     kind: Literal["attempt"] = "attempt"

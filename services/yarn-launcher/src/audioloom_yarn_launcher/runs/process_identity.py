@@ -25,9 +25,7 @@ _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+")
 class ProcessIdentity(BaseModel, frozen=True):
     """A process, described so that no other process can be taken for it.
 
-    Args:
-        application: id of the YARN application that it coordinates, None on one machine.
-        application_attempt: number of its attempt, from 1.
+    The application is that which it coordinates on YARN, in the attempt of that number, from 1.
     """
 
     host: str

@@ -63,12 +63,9 @@ def record_bytes(record: RecordBase) -> bytes:
 
 
 def check_manifest(where: Location) -> None:
-    """Refuse a manifest that is damaged or not a training run's before the run counts as done.
+    """Refuse a manifest that is damaged or not a training run's, before the run counts as done.
 
-    A JSON object without kind and version belongs to another program and is accepted.
-
-    Raises:
-        ManifestError: the manifest is refused.
+    It is a ManifestError. A JSON object without kind and version is another program's: accepted.
     """
     try:
         value = json.loads(read_bytes(where, limit=MOST_BYTES))

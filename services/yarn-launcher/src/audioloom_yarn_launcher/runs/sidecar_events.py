@@ -30,7 +30,6 @@ class SidecarEvent(RecordBase):
     Args:
         attempt: the gang's attempt in which the process was started; 0 if none ever was.
         cause: why it failed, in words that continue a subject; "" if it did not.
-        stopped: it was ordered to end.
     """
 
     kind: Literal["sidecar-event"] = "sidecar-event"

@@ -38,10 +38,7 @@ class ApplicationEnd:
 def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]) -> Application:
     """Ask the coordinator to end the run; YARN kills the application after half a minute.
 
-    It asks again whenever *stop* returns a more urgent request.
-
-    Raises:
-        ResourceManagerDown: no ResourceManager answers.
+    It asks again whenever *stop* returns a more urgent request; ResourceManagerDown if none is up.
     """
     told, killed = 0, False
     deadline = time.monotonic() + STOP_WITHIN_S

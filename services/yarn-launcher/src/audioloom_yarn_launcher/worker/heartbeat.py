@@ -41,8 +41,7 @@ class WatchedProcess:
 class Heartbeat:
     """The heartbeats of a worker, sent by a thread that also watches its process.
 
-    Args:
-        changed: called, from the thread, when the process is found frozen.
+    The thread calls *changed* when it finds the process frozen.
     """
 
     def __init__(

@@ -26,11 +26,9 @@ _IN_NAME = "tfevents"  # in the name of every file that TensorBoard reads
 
 
 class TensorBoard:
-    """The web page of one TensorBoard process.
+    """The web page of one TensorBoard process; *show* publishes it and answers its address.
 
-    Args:
-        show: publishes a page of this machine; answers the published address.
-        below: folder for the copy of the events; by default the folder for temporary files.
+    The copy of the events lies *below* a folder, by default that for temporary files.
     """
 
     def __init__(

@@ -79,9 +79,8 @@ def check_default_system(hadoop: Hadoop) -> None:
     """Check that the file system in `fs.defaultFS` answers.
 
     Raises:
-        NoCluster: `fs.defaultFS` names none, so submitted files would stay on this machine.
-        ServiceDown: no NameNode answers.
-        StorageError: the NameNode refuses.
+        NoCluster: it names none, so submitted files would stay on this machine.
+        ServiceDown, StorageError: no NameNode answers, or it refuses.
     """
     where, named = hadoop.conf / "core-site.xml", hadoop.value(DEFAULT_SYSTEM)
     if not named:

@@ -115,8 +115,7 @@ class Login:
 def read_login(keytab: str | None, principal: str | None) -> Login | None:
     """Read the login that the flags name; hdfs:// of this process uses it too. None without flags.
 
-    Raises:
-        Usage: one flag is given without the other, or the keytab does not exist.
+    Usage if one flag is given without the other, or the keytab cannot be read.
     """
     if keytab is None and principal is None:
         return None

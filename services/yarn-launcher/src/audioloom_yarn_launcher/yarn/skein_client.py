@@ -168,11 +168,8 @@ class Cluster:
 def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
     """Connect to a cluster; the driver's JVM has ended when the block has.
 
-    Without a login, the driver uses the user's Kerberos ticket.
-
-    Raises:
-        NoCluster: Java, `yarn`, or something they need is missing.
-        ResourceManagerDown: no ResourceManager answers.
+    Without a login, the driver uses the user's Kerberos ticket. ResourceManagerDown if none
+    answers; NoCluster if Java, `yarn`, or something that they need is missing.
     """
     check_programs()
     check_reachable(hadoop)
