@@ -11,13 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from audioloom_hadoop.configuration import (
-    Address,
-    Hadoop,
-    NotConfigured,
-    find_hadoop,
-    unreachable,
-)
+from audioloom_hadoop.configuration import Address, Hadoop, NotConfigured, find_hadoop, unreachable
 from audioloom_hadoop.rest import ask, queues, rows
 from audioloom_stage.errors import BadConfiguration, ServiceDown
 

@@ -7,13 +7,7 @@ from urllib.parse import quote
 
 from audioloom_hadoop import rest
 from audioloom_hadoop.configuration import Hadoop
-from audioloom_stage.checks import (
-    CheckResult,
-    cannot_tell,
-    failure,
-    ok,
-    warning,
-)
+from audioloom_stage.checks import CheckResult, cannot_tell, failure, ok, warning
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.preflight.local import has_kerberos
