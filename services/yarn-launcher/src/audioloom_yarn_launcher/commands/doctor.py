@@ -32,7 +32,7 @@ from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.request import application_shape, worker_resources
 from audioloom_yarn_launcher.settings import DoctorSettings
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits
-from audioloom_yarn_launcher.yarn.configuration import find_hadoop
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop, find_yarn
 from audioloom_yarn_launcher.yarn.credentials import Login, read_login
 from audioloom_yarn_launcher.yarn.localization import check_archive, ship_launcher
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, connect
@@ -59,7 +59,7 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
     here: dict[str, Ask] = {
         "configuration": lambda: local.configuration(find_hadoop()),
         "Java here": local.java,
-        "yarn here": local.yarn,
+        "yarn here": lambda: ok("yarn here", find_yarn()),
         "temp dir": lambda: local.check_temp_dirs({tempfile.gettempdir(), local.JAVA_FOLDER}),
         "room here": partial(check_room, "room here", tempfile.gettempdir()),
         "skein's key": local.key,

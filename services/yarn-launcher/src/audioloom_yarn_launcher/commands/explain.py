@@ -165,15 +165,7 @@ def _data(
 
 
 def _found(first: FailureCause | None) -> JSON:
-    return (
-        None
-        if first is None
-        else {
-            "attempt": first.attempt,
-            "kind": first.kind,
-            "rank": first.rank,
-            "host": first.host or None,
-            "text": first.text,
-            "echoes": list(first.echoes),
-        }
-    )
+    if first is None:
+        return None
+    told = {name: getattr(first, name) for name in ("attempt", "kind", "rank", "text")}
+    return told | {"host": first.host or None, "echoes": list(first.echoes)}

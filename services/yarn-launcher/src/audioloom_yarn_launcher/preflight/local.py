@@ -15,7 +15,7 @@ from audioloom_stage.checks import CheckResult, failure, ok, warning
 
 from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.system.processes import output_of
-from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs, find_java, find_yarn
+from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs, find_java
 from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
@@ -40,11 +40,6 @@ def configuration(hadoop: Hadoop) -> CheckResult:
 def java() -> CheckResult:
     """Check this machine's Java."""
     return check_java(output_of(find_java(), "-version", within_s=WITHIN_S, errors=True))
-
-
-def yarn() -> CheckResult:
-    """Check that Hadoop's `yarn` is on the PATH."""
-    return ok("yarn here", find_yarn())
 
 
 def class_path(hadoop: Hadoop) -> CheckResult:

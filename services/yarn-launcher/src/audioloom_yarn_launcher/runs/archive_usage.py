@@ -23,7 +23,7 @@ from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.pending_application import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
-from audioloom_yarn_launcher.runs.submissions import Localization, read_submissions
+from audioloom_yarn_launcher.runs.submissions import read_submissions
 from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
 from audioloom_yarn_launcher.yarn.localization import FOLDER
 
@@ -105,19 +105,12 @@ def _use(folder: Location) -> Use | None:
         return None
     pending, last = find_pending(folder, attempts), attempts[-1] if attempts else None
     runs = last is not None and last.open and is_alive(last.started.owner) is not False
+    known = [each for each in given if each is not None]
+    names = frozenset(uri.rpartition("/")[2] for each in known for uri in each.archives)
     written = [*entries(folder / "attempts"), *entries(folder / "submissions")]
     return Use(
         run=folder,
-        archives=_names(given),
+        archives=names if len(known) == len(given) else None,
         at_work=runs or (pending is not None and pending.waits is not False),
         last_ns=max((each.modified_ns for each in written), default=0),
     )
-
-
-def _names(provisions: list[Localization | None]) -> frozenset[str] | None:
-    names: set[str] = set()
-    for each in provisions:
-        if each is None:
-            return None
-        names |= {uri.rpartition("/")[2] for uri in each.archives}
-    return frozenset(names)
