@@ -35,13 +35,9 @@ log = structlog.get_logger()
 
 
 def main(_words: Sequence[str]) -> int:
-    """Coordinate the run of the job file in this container; return the exit code."""
+    """Coordinate the run of the job file here to its end, then end the application."""
     configure_logs(LogSettings(format="json", bound={"stage": "yarn-launcher"}))
-    return coordinate(RunSpec.model_validate_json(Path(JOB).read_bytes()))
-
-
-def coordinate(spec: RunSpec) -> int:
-    """Coordinate a run to its end, then end the application; return the exit code."""
+    spec = RunSpec.model_validate_json(Path(JOB).read_bytes())
     application = current_application()
     bind(run=spec.name)
     try:

@@ -32,13 +32,7 @@ Outcome = Literal["finished", "failed", "interrupted"]
 WorkerOutcome = Literal["finished", "failed", "stopped", "lost", "not-started"]
 
 
-class AttemptRecord(RecordBase):
-    """The fields of every record of an attempt."""
-
-    attempt: int
-
-
-class AttemptStarted(AttemptRecord):
+class AttemptStarted(RecordBase):
     """The start of an attempt.
 
     Args:
@@ -46,6 +40,7 @@ class AttemptStarted(AttemptRecord):
         command: the command, with secrets masked.
     """
 
+    attempt: int
     kind: Literal["attempt-started"] = "attempt-started"
     generation: int
     launch: str
@@ -90,9 +85,10 @@ class WorkerRecord(BaseModel):
     exposed: str = ""
 
 
-class AttemptMembers(AttemptRecord):
+class AttemptMembers(RecordBase):
     """The members of an attempt, complete *localising_s* after the last container was allocated."""
 
+    attempt: int
     kind: Literal["attempt-members"] = "attempt-members"
     formed: str
     localising_s: float = 0.0
@@ -119,7 +115,7 @@ class WorkerEnd(WorkerRecord):
     log: str | None = None
 
 
-class AttemptEnd(AttemptRecord):
+class AttemptEnd(RecordBase):
     """The end of an attempt.
 
     Args:
@@ -128,6 +124,7 @@ class AttemptEnd(AttemptRecord):
         restarts: the launcher continues with another attempt.
     """
 
+    attempt: int
     kind: Literal["attempt"] = "attempt"
     generation: int
     launch: str
