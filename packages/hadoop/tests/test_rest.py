@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from audioloom_hadoop.rest import ask, fetch, rows
+from audioloom_hadoop.rest import ask, fetch, queues, rows
 
 
 @dataclass
@@ -106,3 +106,17 @@ def test_one_element_may_stand_for_a_list() -> None:
     assert [one, two] == rows([one, "what", two])
     assert [one] == rows(one)
     assert [] == rows(None) == rows(json.loads("[]"))
+
+
+def test_a_queue_comes_with_the_queues_above_it() -> None:
+    """In whatever form its ResourceManager lists them; without an answer there is none."""
+    team = {"name": "team", "queues": {"queue": {"name": "leaf"}}}
+    root = {"name": "root", "queues": {"queue": [team, {"name": "default", "queues": None}]}}
+    found = queues({"scheduler": {"schedulerInfo": root}})
+    assert [
+        ["root"],
+        ["root", "team"],
+        ["root", "default"],
+        ["root", "team", "leaf"],
+    ] == [[each["name"] for each in path] for path in found]
+    assert [] == [*queues(None)] == [*queues({"scheduler": {}})]

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from audioloom_spark.jars import ship_jars
+from audioloom_spark.yarn import ship_jars
 from audioloom_stage.errors import BadConfiguration, TryAgain
 from audioloom_storage import is_temporary, list_folder, locate
 from audioloom_storage_testing import Crashed, CrashPlan, steps

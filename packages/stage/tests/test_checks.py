@@ -4,7 +4,6 @@ from importlib import import_module
 from operator import getitem
 from typing import Any
 
-import pytest
 from audioloom_stage.checks import (
     CheckResult,
     cannot_tell,
@@ -15,7 +14,6 @@ from audioloom_stage.checks import (
     ok,
     report,
     skipped,
-    within,
 )
 from audioloom_stage.errors import NoPermission
 from audioloom_storage import NotFound
@@ -97,21 +95,6 @@ def test_no_check_hides_another() -> None:
 
 LONG = ("breaks", "imports", "hangs")
 """What to do about these is said in general."""
-
-
-def test_who_does_not_answer_is_left() -> None:
-    """Who asks goes on; the thread keeps nobody from ending."""
-    go = threading.Event()
-    with pytest.raises(TimeoutError, match=r"no answer within 0\.05 s"):
-        within(0.05, go.wait)
-    go.set()
-
-
-def test_an_answer_or_an_error_comes_as_it_is() -> None:
-    """As if it had been asked here."""
-    assert 3 == within(60, lambda: 3)
-    with pytest.raises(ZeroDivisionError):
-        within(60, lambda: 1 // 0)
 
 
 def test_a_failure_is_the_exit_code_of_the_report() -> None:

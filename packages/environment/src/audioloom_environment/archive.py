@@ -1,14 +1,19 @@
 """Write an environment's archive: sorted, without times or owners, and checked against its digest.
 
-One environment gives the same bytes on one release of this package and of its libraries.
+One environment gives the same bytes on one release of this package and of its libraries. Its
+modules are compiled once, instead of in every container at the first import. The bytecode is no
+part of the digest, which covers its sources.
 """
 
 import hashlib
 import io
+import json
+import os
 import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -16,12 +21,14 @@ from typing import BinaryIO, cast
 from audioloom_stage.errors import TryAgain
 from isal import igzip
 
-from audioloom_environment.bytecode import compiled
 from audioloom_environment.contents import Environment
 from audioloom_environment.files import Member, sha256_of
+from audioloom_environment.programs import output_of
 from audioloom_environment.relocation import relocate
 
 _LEVEL = 1
+_PART = 256
+_PROGRAM = Path(__file__).with_name("_compile.py")
 
 
 def pack(environment: Environment, target: BinaryIO) -> None:
@@ -33,7 +40,7 @@ def pack(environment: Environment, target: BinaryIO) -> None:
     """
     with (
         _patched(environment) as patched,
-        compiled(environment) as bytecode,
+        _compiled(environment) as bytecode,
         _zipped(target) as zipped,
         tarfile.open(fileobj=zipped, mode="w|", format=tarfile.GNU_FORMAT) as tar,
     ):
@@ -58,11 +65,7 @@ def _zipped(target: BinaryIO) -> BinaryIO:
 
 
 def add_member(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member) -> None:
-    """Add a file or a link to an archive.
-
-    Raises:
-        TryAgain: the file is not what its digest says.
-    """
+    """Add a file or a link to an archive; TryAgain if it is not what its digest says."""
     info.size = member.size
     if member.source is None:
         info.type, info.linkname = tarfile.SYMTYPE, member.link
@@ -125,3 +128,35 @@ def _patched(environment: Environment) -> Iterator[dict[str, Path]]:
         program = f"bin/{environment.interpreter.name}"
         relocate(copies[program], [copy for path, copy in copies.items() if path != program])
         yield copies
+
+
+@contextmanager
+def _compiled(environment: Environment) -> Iterator[dict[str, Path]]:
+    """Yield the bytecode of an environment's modules: files by their path in the archive.
+
+    Python writes a name by the number of its live references. So each part of the list has its own
+    process, and the parts are always the same, as the bytecode is, byte for byte.
+    """
+    modules = [
+        (str(member.source), member.path, member.sha256)
+        for member in environment.members
+        if member.path.startswith("lib/")
+        and member.path.endswith(".py")
+        and isinstance(member.source, Path)
+        and member.source.is_file()
+    ]
+    python = environment.prefix / "bin" / "python"
+    with tempfile.TemporaryDirectory(prefix="audioloom-environment-") as scratch:
+
+        def compile_part(start: int) -> None:
+            output_of(
+                [python, "-I", "-S", "-B", "-W", "ignore", _PROGRAM, scratch],
+                "The environment's modules cannot be compiled.",
+                where=python,
+                given=json.dumps(modules[start : start + _PART]),
+            )
+
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(compile_part, range(0, len(modules), _PART)))
+        made = Path(scratch).rglob("*.pyc")
+        yield {path.relative_to(scratch).as_posix(): path for path in made}

@@ -87,11 +87,7 @@ def build_inputs(
 
 
 def build_environment(inputs: BuildInputs, folder: Path) -> Environment:
-    """Build the environment in a folder, with the program `uv`.
-
-    Raises:
-        BadConfiguration: a step failed, or uv is not installed.
-    """
+    """Build the environment in a folder with `uv`; BadConfiguration if a step fails."""
     prefix = folder / "environment"
     log.info("building the environment", python=inputs.python)
     _uv("venv", "--relocatable", f"--python={inputs.python}", str(prefix))

@@ -43,8 +43,7 @@ class Interpreter:
 def look_at(prefix: Path) -> Interpreter:
     """Ask the interpreter of an environment for its parts.
 
-    Raises:
-        BadConfiguration: there is none, it does not run, or it is no CPython on Linux.
+    BadConfiguration if there is none, it does not run, or it is no CPython on Linux.
     """
     python = prefix / "bin" / "python"
     if (prefix / "conda-meta").is_dir():

@@ -20,8 +20,7 @@ def output_of(
 ) -> str:
     """Return what a program prints; *given* is its standard input.
 
-    Raises:
-        BadConfiguration: the program is missing or fails; told with the other arguments.
+    A program that is missing or fails is a BadConfiguration with the other arguments.
     """
     try:
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)

@@ -51,8 +51,7 @@ def read_references(
 ) -> Reference:
     """Read every `.pth` file.
 
-    Raises:
-        BadConfiguration: an editable install has no folder that could be copied.
+    BadConfiguration if an editable install has no folder that could be copied.
     """
     found = Reference()
     editable = {one.name: one for one in distributions if one.editable}

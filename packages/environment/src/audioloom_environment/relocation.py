@@ -43,9 +43,7 @@ def relocate(executable: Path, others: list[Path]) -> None:
 
     The executable gets an RPATH, which holds for everything that it loads. The paths in the other
     files, its libraries and extension modules, would take precedence, so they are removed.
-
-    Raises:
-        BadConfiguration: patchelf is not installed, or cannot change a file.
+    BadConfiguration if patchelf is not installed, or cannot change a file.
     """
     calls: list[list[str | Path]] = [["--force-rpath", "--set-rpath", "$ORIGIN/../lib", executable]]
     if others:

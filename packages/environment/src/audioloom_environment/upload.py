@@ -29,11 +29,8 @@ def ship(prefix: str | Path, folder: Location, *, exclude: Iterable[str] = ()) -
 
     Nothing is ever replaced. If several processes ship one environment at once, the first wins and
     all are right, because the name is the digest of the content. Only its owner may read the
-    archive, and a file that others could have written is never used.
-
-    Raises:
-        BadConfiguration, …: as `describe` and `pack` say.
-        StorageError: the folder cannot be written.
+    archive, and a file that others could have written is never used. Raises as `describe`, `pack`
+    and `put_own` do.
     """
     found = describe(prefix, exclude=exclude)
     return put_archive(found, folder, found.name)[0]
@@ -55,10 +52,8 @@ def put_own(
 ) -> tuple[Location, bool]:
     """Make sure that a file of this user lies in a folder, readable for this user alone.
 
-    The folder is made where it is missing. Every writer of a name writes equal bytes.
-
-    Returns:
-        Where it lies, as `own_place` says, and whether it was put there now.
+    The folder is made where it is missing. Every writer of a name writes equal bytes. Return the
+    place, as `own_place` says, and whether the file was put there now.
 
     Raises:
         PermissionDenied: the storage does not tell owners, or gives new files to other users.

@@ -151,11 +151,7 @@ def find_hadoop(
 
 
 def of_clients() -> Hadoop:
-    """Return core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR, read now; nothing if missing.
-
-    Raises:
-        NotConfigured: a file cannot be read.
-    """
+    """Return core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR, read now; nothing if missing."""
     folder = Path(os.environ.get("HADOOP_CONF_DIR") or "/nonexistent")
     properties: dict[str, str] = {}
     for name in FILES[:2]:  # the later one counts, as in Hadoop
@@ -166,8 +162,7 @@ def of_clients() -> Hadoop:
 def read_properties(path: Path) -> dict[str, str]:
     """Return the properties in one of Hadoop's files, unexpanded; none if the file is missing.
 
-    Raises:
-        NotConfigured: it cannot be read.
+    NotConfigured if it cannot be read.
     """
     try:
         now = path.stat()

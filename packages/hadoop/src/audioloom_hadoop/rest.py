@@ -7,7 +7,7 @@ that nothing is known.
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -61,3 +61,12 @@ def rows(value: Any) -> list[dict[str, Any]]:
     """Return a list of objects; older ResourceManagers write a list of one as its element."""
     every = value if isinstance(value, list) else [value]
     return [each for each in every if isinstance(each, dict)]
+
+
+def queues(scheduler: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yield each queue in an answer to `cluster/scheduler`, as the path to it from the root."""
+    root = ((scheduler or {}).get("scheduler") or {}).get("schedulerInfo")
+    paths = [[each] for each in rows(root)]
+    for path in paths:  # the loop appends to it
+        yield path
+        paths += [[*path, each] for each in rows((path[-1].get("queues") or {}).get("queue"))]

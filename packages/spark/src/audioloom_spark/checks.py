@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 from audioloom_stage.checks import Ask, CheckResult, ok
 
-from audioloom_spark.cluster import check_answers, check_queue, check_size, read_conf
+from audioloom_spark.cluster import check_cluster
 from audioloom_spark.java import find_java, java_version
 from audioloom_spark.settings import SparkSettings
 
@@ -30,10 +30,5 @@ def _pyspark() -> CheckResult:
 
 
 def _cluster(settings: SparkSettings) -> CheckResult:
-    conf = read_conf()
-    check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
-    check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
-    check_size(conf.pages, memory=settings.executor_memory, cores=settings.executor_cores)
-    if settings.queue is not None:
-        check_queue(conf.pages, settings.queue)
+    check_cluster(settings)
     return ok("cluster", "ResourceManager and NameNode answer, and a node fits an executor")

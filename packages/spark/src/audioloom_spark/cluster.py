@@ -7,42 +7,41 @@ than a plain request), YARN itself decides.
 
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from audioloom_hadoop.configuration import (
-    Address,
-    Hadoop,
-    NotConfigured,
-    find_hadoop,
-    unreachable,
-)
-from audioloom_hadoop.rest import ask, rows
+from audioloom_hadoop.configuration import Address, Hadoop, NotConfigured, find_hadoop, unreachable
+from audioloom_hadoop.rest import ask, queues, rows
 from audioloom_stage.errors import BadConfiguration, ServiceDown
+
+from audioloom_spark.settings import SparkSettings
 
 _VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as in Spark
 _SECONDS = 5.0
 
 
 def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
-    """Read the configuration of the cluster.
-
-    Raises:
-        BadConfiguration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR leads to one.
-    """
+    """Read the cluster's configuration; BadConfiguration if no variable leads to one."""
     try:
         return find_hadoop(environment, variables=_VARIABLES)
     except NotConfigured as error:
         raise BadConfiguration("Spark does not know the cluster.", **vars(error)) from error
 
 
-def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None:
-    """Check that one of these addresses, if there are any, accepts a connection.
+def check_cluster(settings: SparkSettings) -> Hadoop:
+    """Check that the cluster answers and can give the executors; return its configuration."""
+    conf = read_conf()
+    check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
+    check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
+    check_size(conf.pages, memory=settings.executor_memory, cores=settings.executor_cores)
+    if settings.queue is not None:
+        check_queue(conf.pages, settings.queue)
+    return conf
 
-    Raises:
-        ServiceDown: no address does, within seconds.
-    """
+
+def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None:
+    """Check that one of these addresses, if there are any, answers; ServiceDown if not."""
     refusals = unreachable(addresses, _SECONDS)
     if refusals:
         raise ServiceDown(
@@ -68,8 +67,7 @@ def local_address(addresses: Sequence[Address]) -> str:
 def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
     """Check that some node is large enough for an executor: bytes of memory, and cores.
 
-    Raises:
-        BadConfiguration: no node is; the largest are named.
+    A BadConfiguration names the largest.
     """
     answer = _ask(pages, "nodes").get("nodes") or {}
     nodes = [node for node in rows(answer.get("node")) if node.get("state") == "RUNNING"]
@@ -93,28 +91,20 @@ def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
 def check_queue(pages: Sequence[str], queue: str) -> None:
     """Check that a queue of that name accepts applications.
 
-    Raises:
-        BadConfiguration: the queue does not; the queues that do are named.
+    A BadConfiguration names the queues that do.
     """
-    scheduler = _ask(pages, "scheduler").get("scheduler") or {}
-    leaves = list(_leaves(scheduler.get("schedulerInfo") or {}))
-    known = {name for leaf in leaves for name in leaf}
+    scheduler = _ask(pages, "scheduler")
+    paths = [path for path in queues(scheduler) if path[1:] and not path[-1].get("queues")]
+    leaves = [path[-1] for path in paths]
+    names = sorted(leaf["queueName"] for leaf in leaves)
+    known = {leaf[key] for leaf in leaves for key in ("queueName", "queuePath") if key in leaf}
     if known and queue not in known and "root." + queue not in known:
         raise BadConfiguration(
             "No queue of that name takes applications.",
-            expected=f"--queue with one of {', '.join(sorted(leaf[0] for leaf in leaves))}",
+            expected=f"--queue with one of {', '.join(names)}",
             found=queue,
             where=pages[0],
         )
-
-
-def _leaves(info: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Return names and paths of the queues without children; a scheduler may report none."""
-    for queue in rows((info.get("queues") or {}).get("queue")):
-        if (queue.get("queues") or {}).get("queue"):
-            yield from _leaves(queue)
-        else:
-            yield tuple(queue[key] for key in ("queueName", "queuePath") if queue.get(key))
 
 
 def _total(node: Mapping[str, Any], used: str, free: str) -> int:

@@ -16,8 +16,7 @@ INSTALL = "On Debian or Ubuntu: apt-get install openjdk-17-jre-headless"
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the `java` of JAVA_HOME, or else of PATH; it must be Java 17 or 21.
 
-    Raises:
-        BadConfiguration: none is there, it does not start, or it is another version.
+    BadConfiguration if none is there, it does not start, or it is another version.
     """
     home = environment.get("JAVA_HOME")
     path = environment.get("PATH", os.defpath)

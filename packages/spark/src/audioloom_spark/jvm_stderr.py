@@ -17,8 +17,7 @@ _START_LINES = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 def filtered_stderr() -> Iterator[threading.Thread]:
     """Let processes started in the block write to a pipe, which is passed on to stderr.
 
-    Yields:
-        The thread that passes it on; it ends when the last of those processes has.
+    Yield the thread that passes it on; it ends when the last of those processes has.
     """
     reading, writing = os.pipe()
     stderr = os.dup(2)

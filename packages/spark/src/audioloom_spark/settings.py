@@ -62,12 +62,10 @@ class SparkSettings(Settings):
         return (self.executor_memory - self.heap) // self.executor_cores
 
     def check_configured(self) -> None:
-        """See that a cluster is configured, where the master is one; to be called before all else.
+        """Check that a cluster is configured, where the master is one: before all else.
 
         The same configuration says how HDFS is read: without it that fails first, and slowly.
-
-        Raises:
-            BadConfiguration: HADOOP_CONF_DIR leads to none.
+        BadConfiguration if there is none.
         """
         if self.master == "yarn":
             from audioloom_spark.cluster import read_conf  # noqa: PLC0415 - these are declarations

@@ -4,15 +4,22 @@ The nodes need Java and nothing else: Spark's jars and the stage's whole environ
 included, come from storage, each under a digest of what is inside, each uploaded once.
 """
 
+import hashlib
 import socket
 import sys
+import tarfile
 from pathlib import Path
+from typing import BinaryIO
 
 import structlog
+from audioloom_environment.archive import add_member
+from audioloom_environment.files import Member, file_member
+from audioloom_environment.records import Claim, read_distributions
+from audioloom_environment.upload import put_own, ship
+from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location, locate
 
-from audioloom_spark.cluster import check_answers, check_queue, check_size, local_address, read_conf
-from audioloom_spark.jars import ship_jars
+from audioloom_spark.cluster import check_cluster, local_address
 from audioloom_spark.settings import SparkSettings
 
 log = structlog.get_logger()
@@ -24,6 +31,7 @@ ENVIRONMENT_PYTHON = "./environment/bin/python"
 
 # Spark brings its own Python part along.
 _LEFT_OUT = ("pyspark", "py4j")
+_DIGITS = 16
 
 
 def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[str, str]:
@@ -35,15 +43,8 @@ def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[s
         BadConfiguration, ServiceDown: before anything is shipped.
         StorageError, BadConfiguration, …: the files could not be shipped.
     """
-    from audioloom_environment.upload import ship  # noqa: PLC0415 - only those who ship pay for it
-
-    conf = read_conf()
-    check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
-    check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
+    conf = check_cluster(settings)
     memory, cores = settings.executor_memory, settings.executor_cores
-    check_size(conf.pages, memory=memory, cores=cores)
-    if settings.queue is not None:
-        check_queue(conf.pages, settings.queue)
     address = settings.driver_address or local_address(conf.managers)
     log.info("starting Spark on YARN", executors=settings.executors, driver_address=address)
     folder = locate(settings.environments or locate(root) / FOLDER)
@@ -94,3 +95,44 @@ def bind_address(address: str) -> str:
         )
         return "0.0.0.0"  # noqa: S104 - the user named an address that is not this machine's
     return address
+
+
+def ship_jars(home: Path, folder: Location) -> Location:
+    """Make sure that an archive of the jars of SPARK_HOME lies in a folder for the nodes.
+
+    Returns:
+        `<folder>/spark-jars-<digest>.tar`, or as `own_place` says. It is never replaced. (Not a
+        zip: Java refuses one that was written in order without being compressed, which jars are
+        already.)
+
+    Raises:
+        BadConfiguration: there are no jars.
+        TryAgain: a jar is not the one that pyspark installed.
+    """
+    jars = _jars(home)
+    if not jars:
+        raise BadConfiguration(where=home / "jars", expected="the jars of pyspark", found="none")
+
+    def write(file: BinaryIO) -> None:
+        megabytes = sum(jar.size for jar in jars) >> 20
+        log.info("packing Spark's jars", home=str(home), megabytes=megabytes)
+        with tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as archive:
+            for jar in jars:
+                add_member(archive, tarfile.TarInfo(jar.path), jar)  # no owner, no time
+
+    listed = "".join(f"{jar.path}\0{jar.sha256}\n" for jar in jars)
+    digest = hashlib.sha256(listed.encode()).hexdigest()[:_DIGITS]
+    location, _ = put_own(folder, f"spark-jars-{digest}.tar", write)
+    return location
+
+
+def _jars(home: Path) -> list[Member]:
+    """Return the jars in order. 400 MB are read only if pyspark's RECORD is not valid."""
+    claims: dict[str, Claim | None] = {}
+    for one in read_distributions(home.parent):
+        if one.name == "pyspark":
+            claims.update(one.files)
+    return [
+        file_member(path.name, path, claim=claims.get(f"{home.name}/jars/{path.name}"))
+        for path in sorted(Path(home, "jars").glob("*.jar"))
+    ]

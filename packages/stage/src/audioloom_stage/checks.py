@@ -4,20 +4,18 @@ What one check finds keeps no other from being asked. The result is ok, a warnin
 skipped, with a hint what to do.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from audioloom_storage import StorageError
+from audioloom_storage.deadline import within
 
 from audioloom_stage.errors import StageError
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import JSON, Result
 from audioloom_stage.terminal import DIM, GREEN, RED, YELLOW
-
-Answer = TypeVar("Answer")
 
 AT_ONCE_S = 30.0
 Severity = Literal["ok", "warning", "failure", "skipped"]
@@ -114,26 +112,6 @@ def look_at(name: str, check: Ask, within_s: float = AT_ONCE_S) -> list[CheckRes
         ]
     except Exception as error:  # noqa: BLE001 - a check of ours that fails says nothing of the rest
         return [cannot_tell(name, f"{type(error).__name__}: {error}")]
-
-
-def within(seconds: float, ask: Callable[[], Answer]) -> Answer:
-    """Return the answer of *ask* or raise its exception.
-
-    Raises:
-        TimeoutError: *ask* took too long. It goes on in a thread that does not block exit.
-    """
-    answer: Future[Answer] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(ask())
-        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            answer.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    if not wait([answer], seconds).done:
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    return answer.result()
 
 
 def lines(findings: Sequence[CheckResult]) -> list[str]:

@@ -43,11 +43,9 @@ class AudioloomFileSystem(AbstractFileSystem):  # type: ignore[misc]
     without "://", as fsspec keeps and lists them, is authority and path as they are: a % in it is
     a letter. Bytes of a local name that are no UTF-8 are surrogates in a name, and %XX in a URL.
 
-    Nothing is remembered between two calls, and the storages make a connection for each process:
-    an instance may be pickled, and used on both sides of a fork.
-
-    Args:
-        options: none. A storage is configured as everywhere in audioloom.
+    There are no options: a storage is configured as everywhere in audioloom. Nothing is remembered
+    between two calls, and the storages make a connection for each process: an instance may be
+    pickled, and used on both sides of a fork.
     """
 
     protocol = "abstract"

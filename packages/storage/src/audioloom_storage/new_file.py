@@ -61,9 +61,7 @@ class NewFile(io.RawIOBase):
     def commit(self) -> None:
         """Let the closed file appear, if all its bytes are there.
 
-        Raises:
-            BaseException: the first failure of a write, which somebody swallowed.
-            StorageError: the file did not appear.
+        It raises the first failure of a write too, which somebody swallowed.
         """
         with self._step(Step.COMMIT):
             self._sink.commit()

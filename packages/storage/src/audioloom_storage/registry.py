@@ -31,11 +31,7 @@ def put_between(between: Between | None) -> Between | None:
 
 
 def backend_of(location: Location) -> Backend:
-    """Return the backend of a location; its module is imported at first use.
-
-    Raises:
-        NotConfigured: a package that the backend needs is not installed.
-    """
+    """Return the backend of a location, imported now; NotConfigured without its package."""
     try:
         backend = cast("Backend", import_module(MODULES[location.scheme]).BACKEND)
     except ModuleNotFoundError as error:

@@ -17,8 +17,15 @@ def main() -> int:
 
 
 def _run() -> int:
+    words = sys.argv[1:]
     try:
-        return _run_command(sys.argv[1:])
+        # Each command imports only its own modules.
+        if words[:1] and words[0] in INTERNAL:
+            module = importlib.import_module(f"audioloom_yarn_launcher.commands.{words[0]}")
+            return int(module.main(words[1:]))
+        from audioloom_yarn_launcher import cli  # noqa: PLC0415
+
+        return cli.main(words)
     except ImportError:
         return _report_missing()
 
@@ -28,16 +35,6 @@ def _report_missing() -> int:
 
     traceback.print_exc()
     return CONFIGURATION  # not 1, after which the worker would be restarted
-
-
-def _run_command(words: list[str]) -> int:
-    # Each command imports only its own modules.
-    if words[:1] and words[0] in INTERNAL:
-        module = importlib.import_module(f"audioloom_yarn_launcher.commands.{words[0]}")
-        return int(module.main(words[1:]))
-    from audioloom_yarn_launcher import cli  # noqa: PLC0415
-
-    return cli.main(words)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.rendezvous.roles import of_workers
 from audioloom_yarn_launcher.system.addresses import NoAddress
 from audioloom_yarn_launcher.worker.agent import ALONE
 from audioloom_yarn_launcher.worker.environment import marker
-from audioloom_yarn_launcher.yarn.layout import NODE_PYTHON
+from audioloom_yarn_launcher.yarn.application_spec import NODE_PYTHON
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
 PLAN = Plan(of_workers(2), ("train",), "/run", "launch")

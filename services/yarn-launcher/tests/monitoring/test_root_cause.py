@@ -43,7 +43,7 @@ def ranked(
 def test_a_container_over_its_memory_is_told_with_its_figures() -> None:
     """And who stopped because of it, in one sentence."""
     others = [facts(rank, "stopped", -9) for rank in range(3)]
-    found = ranked(*others, facts(3, "lost", told=MEMORY, reason="memory"), kind="lost", rank=3)
+    found = ranked(*others, facts(3, "lost", cause=MEMORY, reason="memory"), kind="lost", rank=3)
     text = f"worker 3 on x was lost: {MEMORY.replace(' on x', '')}"
     assert f"{text}; workers 0-2 stopped because of it" == found.sentence
     assert "memory" == found.kind
@@ -56,7 +56,7 @@ def test_a_container_over_its_memory_is_told_with_its_figures() -> None:
         ([facts(0, "failed", 75), facts(1, "failed", 1)], 0, 1, "failed"),
         ([facts(0, "failed", -6), facts(1, "failed", 3)], 0, 1, "failed"),
         ([facts(0, "failed", 1), facts(1, "failed", -9)], 0, 1, "killed"),
-        ([facts(0, "failed", 1), facts(1, "lost", told="gone")], 0, 1, "killed"),
+        ([facts(0, "failed", 1), facts(1, "lost", cause="gone")], 0, 1, "killed"),
         ([facts(0, "failed", -9), facts(1, "failed", 65)], 0, 1, "repeats"),
         # A code says less than words: one says itself that it is an echo, the other that it is not.
         (
@@ -90,22 +90,22 @@ def test_the_first_cause_is_ranked_above_its_echoes(
 @pytest.mark.parametrize(
     ("worker", "kind"),
     [
-        (facts(1, "failed", -9, told="was stopped for 12 s", reason="frozen"), "frozen"),
-        (facts(1, "lost", told="no heartbeat for 30 s", reason="frozen"), "frozen"),
-        (facts(1, "lost", told="its node x was lost", reason="node-lost"), "node"),
-        (facts(1, "lost", told="its container on x was killed: by you"), "killed"),
+        (facts(1, "failed", -9, cause="was stopped for 12 s", reason="frozen"), "frozen"),
+        (facts(1, "lost", cause="no heartbeat for 30 s", reason="frozen"), "frozen"),
+        (facts(1, "lost", cause="its node x was lost", reason="node-lost"), "node"),
+        (facts(1, "lost", cause="its container on x was killed: by you"), "killed"),
     ],
 )
 def test_what_there_is_to_do_follows_from_what_is_told(worker: WorkerFacts, kind: str) -> None:
     """The words of the record are kept."""
     found = ranked(facts(0, "failed", 75), worker, kind="lost", rank=1)
     assert (1, kind) == (found.rank, found.kind)
-    assert worker.told.replace(" on x", "") in found.text.replace(" on x", "")
+    assert worker.cause.replace(" on x", "") in found.text.replace(" on x", "")
 
 
 def test_a_loss_that_would_repeat_is_a_verdict() -> None:
     """As a container that its node could not make."""
-    found = ranked(facts(0, "lost", told="damaged"), kind="lost", rank=0, exit_code=78)
+    found = ranked(facts(0, "lost", cause="damaged"), kind="lost", rank=0, exit_code=78)
     assert "repeats" == found.kind
 
 
@@ -158,7 +158,7 @@ def test_what_a_person_did_is_the_cause() -> None:
 
 def test_of_all_attempts_the_last_counts_unless_it_only_followed() -> None:
     """Not all came because one had been lost."""
-    lost = ranked(facts(0, "lost", told="gone"), kind="lost", rank=0)
+    lost = ranked(facts(0, "lost", cause="gone"), kind="lost", rank=0)
     failed = ranked(facts(0, "failed", 3), number=3, kind="exit", rank=0)
     assert root_cause([]) is None
     for kind in ("allocation", "registration"):

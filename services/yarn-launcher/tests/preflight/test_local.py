@@ -59,16 +59,6 @@ def test_a_folder_where_no_program_may_run_is_named(monkeypatch: pytest.MonkeyPa
     assert "ok" == local.check_temp_dirs({"/var"}).state
 
 
-@pytest.mark.parametrize(("mebibytes", "state"), [(2047, "warning"), (2048, "ok")])
-def test_little_room_is_a_warning(
-    monkeypatch: pytest.MonkeyPatch, mebibytes: int, state: str
-) -> None:
-    """Not a failure: a run that is shipped already needs none."""
-    usage = SimpleNamespace(free=mebibytes << 20)
-    monkeypatch.setattr(local.shutil, "disk_usage", lambda _: usage)
-    assert state == local.check_room("/x").state
-
-
 @pytest.mark.parametrize(
     ("text", "kerberos", "state"),
     [

@@ -43,4 +43,4 @@ def test_a_run_that_outlives_its_tokens_is_a_failure(
     """What nobody says is a warning; without tokens there is nothing to outlive."""
     authentication = "kerberos" if kerberos else "simple"
     values = {local.AUTHENTICATION: authentication, ALWAYS: always, LIFETIME: lifetime}
-    assert state == tokens(small_hadoop(values), hours).state
+    assert state == tokens(small_hadoop(values), hours and 3600 * hours).state

@@ -1,4 +1,6 @@
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from audioloom_stage.units import Size
@@ -6,10 +8,12 @@ from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.application_spec import (
+    HEARTBEAT_MS,
     Shape,
     archive_suffix,
     check_fits,
     describe,
+    write_heartbeat,
 )
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
@@ -27,6 +31,12 @@ SHAPE = Shape(
     advertise="{node}; rm -rf /",
 )
 NODE = Resources(8192, 8, 2)
+SITE = f"""\
+<configuration>
+  <property><name>yarn.am.liveness-monitor.expiry-interval-ms</name>\
+<value>{2 * HEARTBEAT_MS}</value><final>true</final></property>
+</configuration>
+"""
 
 
 @pytest.mark.parametrize(
@@ -160,3 +170,12 @@ def test_an_application_leads_to_the_folder_of_its_run() -> None:
     """By its name, which all who list applications see."""
     described = describe(SHAPE, launcher="file:///l.tar.gz", folder="/x")
     assert "audioloom hdfs://nn/loom/runs/1f0e" == described["name"]
+
+
+def test_the_jar_sets_what_skein_takes_half_of(tmp_path: Path) -> None:
+    """For good: Hadoop reads its own default of the same property later."""
+    jar = tmp_path / "heartbeat.jar"
+    write_heartbeat(jar)
+    with zipfile.ZipFile(jar) as found:
+        assert ["hadoop-site.xml"] == found.namelist()
+        assert SITE.split() == found.read("hadoop-site.xml").decode().split()

@@ -29,11 +29,7 @@ class StagedBackend(Backend, Protocol):
 
 
 class StagedSink:
-    """A `Sink` under a temporary name in the folder of its target.
-
-    Raises:
-        StorageError: the file cannot be started.
-    """
+    """A `Sink` under a temporary name in the folder of its target."""
 
     def __init__(
         self,

@@ -9,18 +9,9 @@ from typing import BinaryIO, cast
 
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
+from audioloom_storage import errors
 from audioloom_storage.backend.protocol import Backend
 from audioloom_storage.backend.temporary import temporary_beside
-from audioloom_storage.errors import (
-    AlreadyExists,
-    IsAFolder,
-    NoSpace,
-    NotAFolder,
-    NotFound,
-    PermissionDenied,
-    StorageError,
-    Unavailable,
-)
 from audioloom_storage.hdfs.client import Connection, connection_to
 from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.settings import default_replication, umask
@@ -89,7 +80,7 @@ class _Hdfs(HadoopBackend[Client]):
                 writer = connection.attempt(
                     temporary, lambda client: client.create(temporary.path, options)
                 )
-            except AlreadyExists as error:
+            except errors.AlreadyExists as error:
                 # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
                 raise Busy("its answer was lost", where=temporary, hint="Run again.") from error
             return _Writer(connection, temporary, writer)
@@ -143,11 +134,11 @@ def _owner_made(connection: Connection, folder: Location) -> str:
     try:
         connection.attempt(folder, make)
         return str(connection.attempt(lower, lambda client: client.get_file_info(lower.path)).owner)
-    except (NoSpace, NotAFolder, NotFound, PermissionDenied):
+    except (errors.NoSpace, errors.NotAFolder, errors.NotFound, errors.PermissionDenied):
         return ""
     finally:
         for made in (lower, upper):  # if it is another user's by now and holds something, it stays
-            with suppress(StorageError):
+            with suppress(errors.StorageError):
                 connection.attempt(made, partial(Client.delete, path=made.path))
 
 
@@ -166,19 +157,19 @@ class _Reading:
             return connection.call(
                 self._location, lambda client: client.read(self._location.path), looking=True
             )
-        except NotFound:
+        except errors.NotFound:
             # HDFS reports a folder as a file that is not found.
             if not BACKEND.stat(self._location).is_folder:
                 raise
             found = "a folder lies there"
-            raise IsAFolder(found, where=self._location, expected="a file") from None
+            raise errors.IsAFolder(found, where=self._location, expected="a file") from None
 
     def range(self, offset: int, count: int) -> Iterator[bytes]:
         if self._reader is None or self._process != os.getpid():
             self._reader = self._open()
             self._process = os.getpid()
             if len(self._reader) != self.size:
-                raise Unavailable(
+                raise errors.Unavailable(
                     f"the file changed while it was read, to {len(self._reader)} bytes",
                     where=self._location,
                     expected=f"the {self.size} bytes it had when it was opened",
@@ -226,8 +217,8 @@ class _Writer:
         writer = cast("FileWriter", self._writer)
         try:
             self._connection.attempt(self._location, lambda _: action(writer), _WRITE_SECONDS)
-        except Unavailable as error:
-            if type(error) not in (Unavailable, Outage):
+        except errors.Unavailable as error:
+            if type(error) not in (errors.Unavailable, Outage):
                 raise
             raise Outage(
                 f"the cluster failed while the file was written: {error.found}",

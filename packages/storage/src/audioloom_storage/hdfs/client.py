@@ -11,10 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
 
 import hdfs_native
 
+from audioloom_storage.deadline import within
 from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.fork_safety import cut_off, watched
 from audioloom_storage.location import Location
@@ -38,11 +38,7 @@ _ONE_NAMENODE = {**_SETTINGS, "dfs.client.failover.max.attempts": "0"}
 
 
 class Connection(remote.Connection[hdfs_native.Client]):
-    """A client of one cluster, with a time limit for each answer.
-
-    Args:
-        authority: the authority of the locations; "" is the cluster that HADOOP_CONF_DIR names.
-    """
+    """A client of one cluster, with a time limit for each answer; "" is that of HADOOP_CONF_DIR."""
 
     def __init__(self, authority: str) -> None:
         super().__init__()
@@ -126,58 +122,7 @@ def connection_to(location: Location) -> Connection:
     return KNOWN.setdefault(location.authority, Connection(location.authority))
 
 
-def within(seconds: float, ask: Callable[[], T]) -> T:
-    """Return the result of `ask`, called in another thread; Ctrl-C ends the waiting too.
-
-    Raises:
-        TimeoutError: no answer yet. The waiting thread is left alone and ends with the process.
-    """
-    try:
-        asker = _IDLE.pop()
-    except IndexError:
-        asker = _Asker()
-    answers: list[T] = []
-    asker.questions.put(lambda: answers.append(ask()))
-    answered = False
-    try:
-        answered = asker.done.acquire(timeout=seconds)
-    finally:
-        if not answered:
-            asker.questions.put(None)  # should it ever come back
-    if not answered:
-        raise TimeoutError(f"no answer within {seconds:.0f} s")
-    failure, asker.failure = asker.failure, None
-    _IDLE.append(asker)
-    if failure is not None:
-        raise failure
-    return answers[0]
-
-
-class _Asker:
-    """A thread that is kept, because to start one takes longer than most answers."""
-
-    def __init__(self) -> None:
-        self.questions: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self.done = threading.Lock()  # held until there is an answer; a Semaphore is slow Python
-        self.done.acquire()
-        self.failure: BaseException | None = None
-        threading.Thread(target=self._serve, name="audioloom-storage", daemon=True).start()
-
-    def _serve(self) -> None:
-        while (question := self.questions.get()) is not None:
-            try:
-                question()
-            except BaseException as error:  # noqa: BLE001 - a panic of Rust is no Exception
-                self.failure = error
-            del question
-            self.done.release()
-
-
-_IDLE: list[_Asker] = []
-
-
 def _forked() -> None:
-    _IDLE.clear()
     cut_off()
     for connection in KNOWN.values():
         connection.leave_behind()

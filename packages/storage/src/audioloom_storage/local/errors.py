@@ -54,9 +54,7 @@ def translated(error: OSError, location: Location) -> StorageError:
 def translating(location: Location, *, looking: bool = False) -> Iterator[None]:
     """Translate the errors of the operating system in the block, naming the location.
 
-    Args:
-        location: the location that the calls in the block are about.
-        looking: the calls look for something, so a parent that is no folder means "not found".
+    Where it is *looking* for something, a parent that is no folder means "not found".
     """
     try:
         yield

@@ -54,11 +54,7 @@ _KNOWN: dict[tuple[int, str, str], Connection] = {}
 
 
 def connection_to(location: Location) -> Connection:
-    """Return the connection of this process; a fork makes its own.
-
-    Raises:
-        NotConfigured: the library for the scheme is not installed.
-    """
+    """Return the connection of this process; a fork makes its own."""
     key = (os.getpid(), location.scheme, location.authority)
     found = _KNOWN.get(key)
     return found or _KNOWN.setdefault(key, Connection(location))
@@ -78,11 +74,7 @@ def below(folder: Location) -> str:
 
 
 def child_of(folder: Location, path: str) -> Location:
-    """The location of a name in the listing of a folder.
-
-    Raises:
-        UnsafePath: the name cannot be that of a file in the folder.
-    """
+    """The location of a name in the listing of a folder; UnsafePath if no file can have it."""
     above = below(folder)
     name = path.removeprefix(above).removesuffix("/")
     if folder.scheme in WEB:

@@ -11,21 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from audioloom_storage import errors
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Sink
 from audioloom_storage.backend.temporary import temporary_beside
-from audioloom_storage.errors import (
-    AlreadyExists,
-    IsAFolder,
-    NotAFolder,
-    NotConfigured,
-    NotFound,
-    StorageError,
-    Unavailable,
-    gone,
-    taken,
-    unknown,
-)
 from audioloom_storage.location import Location
 from audioloom_storage.objects.backend import Objects
 from audioloom_storage.objects.connection import connection_to
@@ -43,16 +32,16 @@ class _S3(Objects):
     def create(self, location: Location, *, private: bool, replication: int | None) -> Sink:
         """Start a file. The bucket decides who may read it, and how many copies it has."""
         if not _has_marker(location.parent):
-            raise NotFound("no folder lies there", where=location.parent)
+            raise errors.NotFound("no folder lies there", where=location.parent)
         return _Sink(location)
 
     def make_folder(self, location: Location, *, private: bool) -> None:
         """Put the markers that are missing; a file on the way is refused."""
         missing: list[Location] = []
         while not _has_marker(location):
-            with suppress(NotFound):
+            with suppress(errors.NotFound):
                 _call(location, "head_object")
-                raise NotAFolder("a file lies there", where=location, expected="a folder")
+                raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
             missing.append(location)
             location = location.parent
         for folder in reversed(missing):
@@ -62,20 +51,20 @@ class _S3(Objects):
     def remove(self, location: Location, *, within: Location | None) -> None:
         """Delete an object; there are no links."""
         if self.stat(location).is_folder:
-            raise IsAFolder("a folder lies there", where=location, expected="a file")
+            raise errors.IsAFolder("a folder lies there", where=location, expected="a file")
         _call(location, "delete_object")
 
     def remove_tree(self, location: Location, *, within: Location | None) -> None:
         """Delete all objects below a prefix, a thousand at a time."""
         if not self.stat(location).is_folder:
-            raise NotAFolder("a file lies there", where=location, expected="a folder")
+            raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
         connection_to(location).folders.clear()
         for keys in _pages(location, _KEYS_A_REQUEST):
             step(Step.REMOVE, location)
             objects = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
             answer = _call(location, "delete_objects", key=None, Delete=objects)
             for failure in answer.get("Errors", ()):
-                raise Unavailable(
+                raise errors.Unavailable(
                     f"{failure.get('Key')} was not deleted: {failure.get('Message')}",
                     where=location,
                 )
@@ -83,7 +72,7 @@ class _S3(Objects):
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
         """Delete the marker, if nothing else has the prefix."""
         if not self.stat(location).is_folder:
-            raise NotAFolder("a file lies there", where=location, expected="a folder")
+            raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
         if next(_pages(location, 2)) != [_marker(location)]:
             return False
         connection_to(location).folders.clear()
@@ -122,20 +111,20 @@ class _Sink:
         request = self._complete if multipart else self._put
         try:
             connection_to(self._target).retry.run(request)
-        except (AlreadyExists, NotFound) as error:
+        except (errors.AlreadyExists, errors.NotFound) as error:
             self._raise_unless_ours(error)
-        except StorageError as error:
+        except errors.StorageError as error:
             if not error.unanswered:
                 raise
             found = f"the store did not answer the commit: {error.found}"
-            raise unknown(found, self._target) from error
+            raise errors.unknown(found, self._target) from error
         self._upload = None
 
     def abandon(self) -> None:
         self._buffer.clear()
         upload, self._upload = self._upload, None
         if upload is not None:
-            with suppress(StorageError):
+            with suppress(errors.StorageError):
                 _call(self._target, "abort_multipart_upload", UploadId=upload)
 
     def _send_part(self) -> None:
@@ -144,7 +133,7 @@ class _Sink:
             self._upload = answer["UploadId"]
         number = len(self._parts) + 1
         if number > _MOST_PARTS:
-            raise Unavailable(
+            raise errors.Unavailable(
                 "the file is larger than S3 takes in parts",
                 where=self._target,
                 expected=f"at most {_MOST_PARTS * PART_BYTES} bytes",
@@ -163,24 +152,20 @@ class _Sink:
         whole = {"UploadId": self._upload, "MultipartUpload": {"Parts": self._parts}}
         _attempt(self._target, "complete_multipart_upload", **whole, **_UNLESS_TAKEN)
 
-    def _raise_unless_ours(self, error: StorageError) -> None:
+    def _raise_unless_ours(self, error: errors.StorageError) -> None:
         try:
             found = _call(self._target, "head_object")
-        except NotFound:
-            raise gone(self._target) from error
-        except StorageError as blind:
+        except errors.NotFound:
+            raise errors.gone(self._target) from error
+        except errors.StorageError as blind:
             failed = f"the store failed after the commit: {blind.found}"
-            raise unknown(failed, self._target) from error
+            raise errors.unknown(failed, self._target) from error
         if found.get("Metadata", {}).get(_TOKEN) != self._metadata[_TOKEN]:
-            raise taken(self._target, is_folder=False) from error
+            raise errors.taken(self._target, is_folder=False) from error
 
 
 def _prove(target: Location, *, multipart: bool) -> None:
-    """Prove once a connection that the store refuses a conditional request for a taken key.
-
-    Raises:
-        NotConfigured: it does not.
-    """
+    """Prove once a connection that the store refuses a conditional request for a taken key."""
     request = "complete_multipart_upload" if multipart else "put_object"
     connection = connection_to(target)
     if request in connection.proved:
@@ -195,10 +180,10 @@ def _prove(target: Location, *, multipart: bool) -> None:
             sink._complete()  # noqa: SLF001
         else:
             sink._put()  # noqa: SLF001
-    except AlreadyExists:
+    except errors.AlreadyExists:
         connection.proved.add(request)
     else:
-        raise NotConfigured(
+        raise errors.NotConfigured(
             "this store ignores If-None-Match, so it would replace objects",
             where=target,
             expected=f"an answer 412 to a conditional {request} of a taken key",
@@ -206,7 +191,7 @@ def _prove(target: Location, *, multipart: bool) -> None:
         )
     finally:
         sink.abandon()
-        with suppress(StorageError):
+        with suppress(errors.StorageError):
             _call(probe, "delete_object")
 
 
@@ -216,7 +201,7 @@ def _has_marker(folder: Location) -> bool:
         return True
     try:
         _call(folder, "head_object", key=_marker(folder))
-    except NotFound:
+    except errors.NotFound:
         return False
     connection.remember(folder.path)
     return True

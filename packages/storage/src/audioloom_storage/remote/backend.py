@@ -16,14 +16,9 @@ from audioloom_storage.remote.retry import Client, Connection, T
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The status of a file or a folder, from a NameNode.
+    """The status of a file or a folder, from a NameNode, whose fields are those of `Entry`.
 
-    Args:
-        size: bytes; 0 for a folder.
-        modified_ns: last change, nanoseconds since 1970-01-01 UTC.
-        is_folder: it is a folder. HDFS by default has no links.
-        owner: the owner's name.
-        mode: permissions; with an ACL the bits for the group are its mask.
+    With an ACL the bits of *mode* for the group are its mask. HDFS by default has no links.
     """
 
     size: int
@@ -41,9 +36,6 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
     """A `Backend` without the requests that each client makes in its own way.
 
     No link can lie *within* a folder of HDFS, and a path is a folder's identity.
-
-    Args:
-        connection_to: returns the connection of this process to the cluster of a location.
     """
 
     def __init__(self, connection_to: Callable[[Location], Connection[Client]]) -> None:

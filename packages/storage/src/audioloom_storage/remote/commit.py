@@ -2,17 +2,8 @@
 
 from collections.abc import Callable
 
+from audioloom_storage import errors
 from audioloom_storage.backend.protocol import Entry
-from audioloom_storage.errors import (
-    AlreadyExists,
-    NotFound,
-    StorageError,
-    Unavailable,
-    UnknownOutcome,
-    gone,
-    taken,
-    unknown,
-)
 from audioloom_storage.location import Location
 from audioloom_storage.remote.retry import Busy, Outage, Retry
 
@@ -39,14 +30,11 @@ def commit(
         retry: how long to repeat.
 
     Raises:
-        AlreadyExists, IsAFolder: something lies there.
-        Unavailable: the unfinished file is not whole.
-        UnknownOutcome: the cluster went away in the middle, and did not come back in time.
-        StorageError: the file did not appear.
+        StorageError: as `Sink.commit` says; UnknownOutcome if the cluster does not come back.
     """
     before = stat(temporary)
     if before.size != size:
-        raise Unavailable(
+        raise errors.Unavailable(
             f"the unfinished file has {before.size} bytes",
             where=target,
             expected=f"the {size} bytes that were written",
@@ -54,36 +42,38 @@ def commit(
         )
     try:
         retry.run(lambda: rename(temporary, target))
-    except NotFound as error:
+    except errors.NotFound as error:
         _raise_unless_ours(before, target, stat, error)
-    except StorageError as error:
+    except errors.StorageError as error:
         if error.unanswered and isinstance(error, (Outage, Busy)):
             raise _unknown(error, target) from error
-        if isinstance(error, AlreadyExists) or type(error) is Unavailable:
+        if isinstance(error, errors.AlreadyExists) or type(error) is errors.Unavailable:
             _raise_taken(target, stat, error)
         raise
 
 
-def _raise_unless_ours(before: Entry, target: Location, stat: Stat, error: NotFound) -> None:
+def _raise_unless_ours(before: Entry, target: Location, stat: Stat, error: errors.NotFound) -> None:
     try:
         found = stat(target)
-    except NotFound:
-        raise gone(target) from error
-    except StorageError as blind:
+    except errors.NotFound:
+        raise errors.gone(target) from error
+    except errors.StorageError as blind:
         raise _unknown(blind, target) from error
     # Renaming keeps size and time.
     if (found.size, found.modified_ns, found.is_folder) != (before.size, before.modified_ns, False):
-        raise taken(found.location, is_folder=found.is_folder)
+        raise errors.taken(found.location, is_folder=found.is_folder)
 
 
-def _raise_taken(target: Location, stat: Stat, error: StorageError) -> None:
+def _raise_taken(target: Location, stat: Stat, error: errors.StorageError) -> None:
     # Hadoop refuses a folder as target in words that have changed over the years.
     try:
         found = stat(target)
-    except StorageError:
+    except errors.StorageError:
         return
-    raise taken(found.location, is_folder=found.is_folder) from error
+    raise errors.taken(found.location, is_folder=found.is_folder) from error
 
 
-def _unknown(error: StorageError, target: Location) -> UnknownOutcome:
-    return unknown(f"the cluster went away while the file got its name: {error.found}", target)
+def _unknown(error: errors.StorageError, target: Location) -> errors.UnknownOutcome:
+    return errors.unknown(
+        f"the cluster went away while the file got its name: {error.found}", target
+    )

@@ -36,14 +36,7 @@ LAST_S = 60  # in which hdfs-native would go on as another user, if the cluster 
 
 @dataclass(frozen=True)
 class Token:
-    """A delegation token of HDFS.
-
-    Args:
-        service: the NameNode that accepts the token.
-        owner: the user of the token.
-        issued: seconds since 1970.
-        ends: seconds since 1970, even if the token is renewed.
-    """
+    """A delegation token of HDFS: its NameNode and user; its life in seconds since 1970."""
 
     service: str
     owner: str
@@ -54,11 +47,8 @@ class Token:
 def name_with_token(authority: str) -> tuple[str, float]:
     """Return the name of a NameNode under which its token is found, and when that token ends.
 
-    Args:
-        authority: the authority of a location; "" stands for fs.defaultFS.
-
-    Returns:
-        The name as given or its address, and the token's end: infinity without a token.
+    It is the name as given, "" for fs.defaultFS, or its address. Without a token the end is
+    infinity.
 
     Raises:
         NotConfigured: the named token file does not exist.
@@ -153,8 +143,7 @@ def _default() -> str:
 def parse_tokens(data: bytes) -> list[Token]:
     """Return the HDFS tokens in a file, in either of Hadoop's formats, without their secrets.
 
-    Raises:
-        ValueError: the file is no token file, or is cut off.
+    ValueError if the file is no token file, or is cut off.
     """
     forms = {MAGIC + b"\0": _writable, MAGIC + b"\1": _protobuf}
     read = forms.get(data[:5])

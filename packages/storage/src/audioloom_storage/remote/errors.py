@@ -67,11 +67,8 @@ _BETTER_SAID = {
 def translated(java_class: str, text: str, location: Location, *, looking: bool) -> StorageError:
     """Return the refusal of a NameNode or a gateway as an error of this package.
 
-    Args:
-        java_class: the class of the error, with or without its package.
-        text: the message, with or without Hadoop's stack trace.
-        location: the location that was requested.
-        looking: something was looked for, so a parent that is no folder means "not found".
+    The Java class may come with its package, and the text with Hadoop's stack trace. Where one was
+    *looking* for something, a parent that is no folder means "not found".
     """
     name = java_class.replace("$", ".").rpartition(".")[2]
     said = text.strip().partition("\n")[0].strip().rstrip(".")

@@ -24,14 +24,10 @@ OpenRange = Callable[[int, int], Iterator[bytes]]
 
 
 def open_ranges(location: Location, size: int, open_range: OpenRange, retry: Retry) -> BinaryIO:
-    """Open a seekable, buffered file.
+    """Open a seekable, buffered file of that many bytes.
 
-    Args:
-        location: for errors.
-        size: bytes in the file; it does not change.
-        open_range: yields the bytes from an offset in pieces. It and its iterator raise
-            StorageErrors only, and Outage where another try may help.
-        retry: how long to try.
+    *open_range* yields the bytes from an offset in pieces. It and its iterator raise StorageErrors
+    only, and Outage where another try may help.
     """
     return _File(_Ranges(location, size, open_range, retry))
 

@@ -103,10 +103,8 @@ class RetryingWriter:
     A DataNode that cannot be reached, or that has lost its NameNode, fails a write although the
     cluster goes on. A longer file is not kept: the caller gets its error.
 
-    Args:
-        begin: starts a file of a fixed name, given the number of earlier starts. After the first it
-            may replace that file, because the temporary name belongs to this writer alone.
-        retry: how long to try.
+    *begin* starts a file of a fixed name, given the number of earlier starts. After the first it
+    may replace that file, because the temporary name belongs to this writer alone.
     """
 
     def __init__(self, begin: Callable[[int], Writer], retry: Retry) -> None:

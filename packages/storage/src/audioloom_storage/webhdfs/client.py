@@ -31,11 +31,7 @@ Ask = Callable[[Any], T]
 
 
 class Connection(remote.Connection[Any]):
-    """The connection of this process to one address.
-
-    Args:
-        authority: host and port.
-    """
+    """The connection of this process to one address, host and port."""
 
     def __init__(self, authority: str) -> None:
         super().__init__()

@@ -91,11 +91,7 @@ def _cause(last: Attempt) -> Cause | None:
 
 
 def report_application(folder: Location, application: str, ending: ApplicationEnd | None) -> Result:
-    """Report an application: that it goes on, or its end, with workers and cause on stderr.
-
-    Raises:
-        StageError: its coordinator did not begin.
-    """
+    """Report that an application goes on, or its end; StageError if its run never began."""
     if ending is None:
         data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
         words = ("status", "logs --follow", "attach", "kill")

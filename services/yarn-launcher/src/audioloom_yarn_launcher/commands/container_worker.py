@@ -15,8 +15,8 @@ from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
 from audioloom_yarn_launcher.system.addresses import NoAddress, own_address
 from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, Worker, work
+from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.container_variables import unwrap
-from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.skein_application import (
     SkeinStore,
     as_store_lost,
@@ -50,11 +50,7 @@ def work_in_container(advertise: str, role: str | None) -> int:
 
 
 def show_page(application: Any, route: str, page: str) -> str:
-    """Publish a web page of this container below the application's own page; return its address.
-
-    Raises:
-        StoreLost: the application master does not answer.
-    """
+    """Publish a page below the application's own; return its address, or raise StoreLost."""
     with suppress(StoreLost), as_store_lost(ValueError):  # it exists only after a restart
         application.ui.remove_page(route)
     with as_store_lost(ValueError):
@@ -63,13 +59,9 @@ def show_page(application: Any, route: str, page: str) -> str:
 
 
 def agent_context(advertise: str, variables: Mapping[str, str]) -> AgentContext:
-    """The context of an agent in this container.
+    """The context of an agent in this container; NoAddress if the node has none.
 
-    *advertise* is a template with `{node}`, `{hostname}` or `{fqdn}`, or a network in which this
-    node has an address.
-
-    Raises:
-        NoAddress: this node has none in that network.
+    *advertise* is a template with `{node}`, `{hostname}` or `{fqdn}`, or a network.
     """
     host = variables.get("NM_HOST") or socket.gethostname()
     names = {"{node}": host, "{hostname}": socket.gethostname(), "{fqdn}": socket.getfqdn()}

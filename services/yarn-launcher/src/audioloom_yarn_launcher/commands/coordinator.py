@@ -1,6 +1,5 @@
 """`coordinator`: the coordinator of a gang on a cluster, in the application master's container."""
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Stop
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
+from audioloom_yarn_launcher.yarn.application_spec import JOB
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
 from audioloom_yarn_launcher.yarn.diagnostics import outcome_text
 from audioloom_yarn_launcher.yarn.skein_application import (
@@ -34,21 +34,10 @@ from audioloom_yarn_launcher.yarn.skein_application import (
 log = structlog.get_logger()
 
 
-def main(words: Sequence[str]) -> int:
-    """Coordinate the run that the arguments name; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="audioloom-yarn-launcher coordinator",
-        description="Coordinate a run on a cluster. For the launcher itself, which writes this"
-        " line.",
-    )
-    parser.add_argument("--job", required=True, type=Path, help="a file")
-    asked = parser.parse_args(words)
+def main(_words: Sequence[str]) -> int:
+    """Coordinate the run of the job file here to its end, then end the application."""
     configure_logs(LogSettings(format="json", bound={"stage": "yarn-launcher"}))
-    return coordinate(RunSpec.model_validate_json(asked.job.read_bytes()))
-
-
-def coordinate(spec: RunSpec) -> int:
-    """Coordinate a run to its end, then end the application; return the exit code."""
+    spec = RunSpec.model_validate_json(Path(JOB).read_bytes())
     application = current_application()
     bind(run=spec.name)
     try:

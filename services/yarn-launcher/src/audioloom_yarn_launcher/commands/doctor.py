@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 from audioloom_hadoop.configuration import Hadoop
+from audioloom_runs.checks import check_room, check_root
 from audioloom_stage.checks import (
     AT_ONCE_S,
     Ask,
@@ -31,7 +32,7 @@ from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.request import application_shape, worker_resources
 from audioloom_yarn_launcher.settings import DoctorSettings
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits
-from audioloom_yarn_launcher.yarn.configuration import find_hadoop
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop, find_yarn
 from audioloom_yarn_launcher.yarn.credentials import Login, read_login
 from audioloom_yarn_launcher.yarn.localization import check_archive, ship_launcher
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, connect
@@ -58,9 +59,9 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
     here: dict[str, Ask] = {
         "configuration": lambda: local.configuration(find_hadoop()),
         "Java here": local.java,
-        "yarn here": local.yarn,
+        "yarn here": lambda: ok("yarn here", find_yarn()),
         "temp dir": lambda: local.check_temp_dirs({tempfile.gettempdir(), local.JAVA_FOLDER}),
-        "room here": lambda: local.check_room(tempfile.gettempdir()),
+        "room here": partial(check_room, "room here", tempfile.gettempdir()),
         "skein's key": local.key,
     }
     there: dict[str, Callable[[Hadoop], CheckResult | Iterable[CheckResult]]] = {
@@ -70,12 +71,12 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         "ResourceManager": cluster_checks.resource_manager,
         "NameNode": cluster_checks.default_system,
         "replication": cluster_checks.replication,
-        "root": lambda _: cluster_checks.root_storage(root),
+        "root": lambda _: check_root(root),
         "encryption zone": lambda hadoop: cluster_checks.encryption(hadoop, root),
         "queue": lambda hadoop: cluster_checks.queue(hadoop, shape, settings.workers),
         "nodes": lambda hadoop: cluster_checks.nodes(hadoop, shape),
         "log aggregation": cluster_checks.log_aggregation,
-        "tokens": lambda hadoop: cluster_checks.tokens(hadoop, _hours(settings.planned_duration)),
+        "tokens": lambda hadoop: cluster_checks.tokens(hadoop, settings.planned_duration),
     }
     try:
         hadoop = find_hadoop()
@@ -166,7 +167,3 @@ def _shape(settings: DoctorSettings) -> Shape:
         roles={WORKER: worker_resources(settings)},
         environment=None if settings.environment is None else locate(settings.environment).uri,
     )
-
-
-def _hours(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds / 3600

@@ -8,14 +8,9 @@ from audioloom_stage.escapes import safe_text
 from audioloom_stage.result import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
-from audioloom_yarn_launcher.monitoring.explanation import explained
-from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES
+from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, Explanation, explained
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.root_cause import (
-    AttemptFacts,
-    FailureCause,
-    alike,
-)
+from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, FailureCause, alike
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
@@ -43,38 +38,28 @@ _HINTS = {
 
 
 def show_explanation(settings: RunOnlySettings) -> Result:
-    """Explain why the run ended as it did.
-
-    Raises:
-        NoRun: there is none.
-        ManifestError: what was committed is damaged or made up.
-    """
+    """Explain why the run ended as it did; ManifestError of a damaged manifest."""
     folder = locate_run(settings.run)
     view = read_run_status(folder)
     if view.state == "committed":
         check_manifest(view.folder / MANIFEST_NAME)
     found = explained(view)
-    known, ranked, bad, first = found.known, found.ranked, found.bad, found.first
-    columns = result_columns()
-    text = facts(_facts(view, known, bad, first), columns=columns).splitlines()
+    first, columns = found.first, result_columns()
+    text = facts(_facts(view, found), columns=columns).splitlines()
     if first is not None and (last := _last_output(view, first)):
         text += ["", "last output", *(f"  | {safe_text(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
-        text += ["", *table(_COLUMNS, _rows(view, ranked), columns=columns).splitlines()]
+        text += ["", *table(_COLUMNS, _rows(view, found.ranked), columns=columns).splitlines()]
     text += _sidecars(stories := read_histories(view.folder))
     follow: tuple[str, ...] = ()
     if first is not None and first.rank is not None:
         words = f"--rank={first.rank} --attempt={first.attempt}"
         follow = (f"{PROGRAM} logs {view.folder} {words}",)
-    return Result(text, _data(view, ranked, first, stories), next=follow)
+    return Result(text, _data(view, found, stories), next=follow)
 
 
-def _facts(
-    view: RunStatus,
-    known: Mapping[int, AttemptFacts],
-    bad: Sequence[FailureCause],
-    first: FailureCause | None,
-) -> dict[str, str]:
+def _facts(view: RunStatus, explanation: Explanation) -> dict[str, str]:
+    known, bad, first = explanation.known, explanation.bad, explanation.first
     found = {"run": f"{view.folder.name}: {_headline(view, bad)}"}
     if view.state == "committed":
         found["manifest"] = str(view.folder / MANIFEST_NAME)
@@ -155,18 +140,15 @@ def _outcome(view: RunStatus, attempt: Attempt) -> str:
 
 
 def _data(
-    view: RunStatus,
-    ranked: Mapping[int, FailureCause | None],
-    first: FailureCause | None,
-    stories: Mapping[int, SidecarHistory],
+    view: RunStatus, explanation: Explanation, stories: Mapping[int, SidecarHistory]
 ) -> dict[str, JSON]:
     return {
         "run": view.folder.uri,
         "state": view.state,
-        "first_cause": _found(first) if first else None,
+        "first_cause": _found(explanation.first),
         "attempts": [
-            {"attempt": number, "first_cause": _found(each) if each else None}
-            for number, each in ranked.items()
+            {"attempt": number, "first_cause": _found(each)}
+            for number, each in explanation.ranked.items()
         ],
         "sidecars": [
             {
@@ -182,12 +164,8 @@ def _data(
     }
 
 
-def _found(first: FailureCause) -> JSON:
-    return {
-        "attempt": first.attempt,
-        "kind": first.kind,
-        "rank": first.rank,
-        "host": first.host or None,
-        "text": first.text,
-        "echoes": list(first.echoes),
-    }
+def _found(first: FailureCause | None) -> JSON:
+    if first is None:
+        return None
+    told = {name: getattr(first, name) for name in ("attempt", "kind", "rank", "text")}
+    return told | {"host": first.host or None, "echoes": list(first.echoes)}

@@ -28,11 +28,7 @@ log = structlog.get_logger()
 
 
 def kill_run(settings: KillSettings) -> Result:
-    """End the run; do nothing if nothing runs.
-
-    Raises:
-        InputMissing: it was begun on another machine, from which alone it can be ended.
-    """
+    """End the run if it is at work; InputMissing if it was begun on another machine."""
     login = read_login(settings.keytab, settings.principal)
     folder = locate_run(settings.run)
     view = read_run_status(folder)
@@ -42,16 +38,8 @@ def kill_run(settings: KillSettings) -> Result:
         _end_application(folder, *view.application, login)
     elif view.last is not None:
         _end_process(folder, view.last.started.owner)
-    return _result(folder)
-
-
-def _result(folder: Location) -> Result:
-    state = read_run_status(folder).state
-    return Result(
-        str(folder),
-        {"run": folder.uri, "state": state},
-        next=(f"{PROGRAM} status {folder}",),
-    )
+    data = {"run": folder.uri, "state": read_run_status(folder).state}
+    return Result(str(folder), data, next=(f"{PROGRAM} status {folder}",))
 
 
 def _end_application(folder: Location, application: str, launch: str, login: Login | None) -> None:

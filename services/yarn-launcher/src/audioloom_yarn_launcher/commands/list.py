@@ -1,15 +1,14 @@
 """`list`: the runs under a root, and the state of each."""
 
-from contextlib import suppress
-
 from audioloom_manifest.layout import FOLDERS
 from audioloom_runs.run_list import Row, last_change, open_root, show_runs
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.result import Result
-from audioloom_storage import Location, NotFound, list_folder
+from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import BadRecord, NoRun
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status
+from audioloom_yarn_launcher.runs.layout import entries
 
 _COLUMNS = ("name", "state", "changed", "bytes", "attempts", "workers", "on")
 
@@ -17,11 +16,8 @@ _COLUMNS = ("name", "state", "changed", "bytes", "attempts", "workers", "on")
 def list_runs(settings: ListSettings) -> Result:
     """List runs with their state, attempts and workers."""
     root = open_root(settings)
-    runs: list[Row] = []
-    with suppress(NotFound):  # no run was started yet
-        folders = list_folder(root / FOLDERS["training-run"])
-        runs = [_row(root, entry.location) for entry in folders if entry.is_folder]
-    return show_runs(root, runs, _COLUMNS)
+    folders = [each.location for each in entries(root / FOLDERS["training-run"]) if each.is_folder]
+    return show_runs(root, [_row(root, each) for each in folders], _COLUMNS)
 
 
 def _row(root: Location, folder: Location) -> Row:

@@ -28,11 +28,7 @@ Logs = dict[tuple[int, int], Log]
 
 
 def show_logs(settings: LogsSettings) -> Result:
-    """Show the requested logs.
-
-    Raises:
-        NoRun: there is no such run, attempt or rank.
-    """
+    """Show the requested logs; NoRun if there is no such run, attempt or rank."""
     folder = locate_run(settings.run)
     view = read_run_status(folder)
     attempt = settings.attempt or _last_number(view) or 0
@@ -78,11 +74,7 @@ def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
 
 
 class LogsReader:
-    """Reads the logs of a run, each from its start, in several threads.
-
-    Args:
-        rank: the only rank to read; None for all.
-    """
+    """Reads the logs of a run, or of one *rank* of it, each from its start, in several threads."""
 
     def __init__(self, rank: int | None) -> None:
         self._rank = rank

@@ -1,6 +1,5 @@
 """`probe`: inspect a node for `doctor` in a container, and end the application with the answer."""
 
-import argparse
 import os
 import platform
 import shutil
@@ -16,7 +15,7 @@ from audioloom_storage import StorageError, locate, open_read
 from audioloom_yarn_launcher.preflight.local import is_noexec
 from audioloom_yarn_launcher.preflight.node import TOLD, Answer
 from audioloom_yarn_launcher.worker.resource_usage import ask_gpus
-from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT
+from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT
 from audioloom_yarn_launcher.yarn.skein_application import current_application
 
 READ_BYTES = 1 << 16
@@ -26,13 +25,9 @@ _KIND = b"HDFS_DELEGATION_TOKEN"
 
 
 def main(words: Sequence[str]) -> int:
-    """Inspect the node, and end the application with the findings; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="audioloom-yarn-launcher probe",
-        description="Look at a node. For the launcher itself, which writes this line.",
-    )
-    parser.add_argument("--read", required=True, help="a file, whose beginning is read")
-    answer = look(parser.parse_args(words).read)
+    """Inspect the node, reading the file of the argument; end the application with the answer."""
+    (read,) = words
+    answer = look(read)
     current_application().shutdown("SUCCEEDED", f"{TOLD}{answer.model_dump_json()}")
     return 0
 

@@ -17,18 +17,23 @@ from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatc
 from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
 from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.runs.pending_application import wait_to_submit
-from audioloom_yarn_launcher.runs.request import (
-    application_shape,
-    read_run_spec,
-    read_variables,
-)
+from audioloom_yarn_launcher.runs.request import application_shape, read_run_spec, read_variables
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Localization, record_submission
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.system.redaction import hidden
-from audioloom_yarn_launcher.yarn.am_heartbeat import write_heartbeat
-from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits, describe
+from audioloom_yarn_launcher.yarn.application_spec import (
+    ENVIRONMENT,
+    HEARTBEAT,
+    JOB,
+    LAUNCHER,
+    NODE_PYTHON,
+    Shape,
+    check_fits,
+    describe,
+    write_heartbeat,
+)
 from audioloom_yarn_launcher.yarn.configuration import (
     check_default_system,
     check_programs,
@@ -37,7 +42,6 @@ from audioloom_yarn_launcher.yarn.configuration import (
 )
 from audioloom_yarn_launcher.yarn.container_variables import docker_variables
 from audioloom_yarn_launcher.yarn.credentials import read_login
-from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.localization import (
     check_archive,
     pack_folder,

@@ -24,11 +24,7 @@ from audioloom_yarn_launcher.settings import StatusSettings
 
 
 def show_status(settings: StatusSettings) -> Result:
-    """Show the state of the run.
-
-    Raises:
-        ManifestError: what was committed is damaged or made up.
-    """
+    """Show the state of the run; ManifestError of a damaged manifest."""
     folder = locate_run(settings.run)
     if settings.follow:
         show_live(folder)

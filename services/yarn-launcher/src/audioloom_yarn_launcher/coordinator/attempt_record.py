@@ -61,18 +61,10 @@ def _worker_end(known: WorkerRecord, went: GenerationResult, attempt: int) -> Wo
             return WorkerEnd(**worker, end="stopped", cause="did not answer")
         return WorkerEnd(**worker, end="lost", cause=loss.text, reason=loss.reason)
     how, cause = _how(end)
-    return WorkerEnd(
-        **worker,
-        pid=end.pid,
-        started=end.started,
-        ended=end.ended,
-        end=how,
-        exit_code=end.exit_code,
-        signal=end.signal,
-        cause=cause,
-        reason=end.reason,
-        log=None if end.pid is None else f"logs/{rank}/{attempt}.log",
-    )
+    facts = ("pid", "started", "ended", "exit_code", "signal", "reason")
+    worker |= {name: getattr(end, name) for name in facts}
+    log = None if end.pid is None else f"logs/{rank}/{attempt}.log"
+    return WorkerEnd(**worker, end=how, cause=cause, log=log)
 
 
 def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[WorkerRecord]:

@@ -69,7 +69,6 @@ class GenerationResult:
         membership: the workers; None if the gang was never complete.
         cause: of its end; None if every process succeeded.
         executed_s: seconds in which the gang was complete.
-        arrivals: progress of each worker, if the gang was not complete in time.
     """
 
     membership: Membership | None

@@ -19,11 +19,7 @@ from audioloom_yarn_launcher.rendezvous.messages import (
 
 @dataclass(frozen=True)
 class Driver:
-    """Writes the orders of one scope of the store and reads its reports.
-
-    Args:
-        scope: `GANG`, or the scope of a sidecar.
-    """
+    """Writes the orders of a *scope*, of the gang or of a sidecar, and reads its reports."""
 
     store: KeyValueStore
     workers: Workers

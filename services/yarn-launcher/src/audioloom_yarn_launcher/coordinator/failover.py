@@ -19,8 +19,6 @@ class Recovered:
     Args:
         attempts: number of its attempts, which count as restarts.
         executed_s: seconds in which the gang was complete in them.
-        over: whether the launch has ended.
-        cause: of its failure; None without a failure.
     """
 
     attempts: int = 0

@@ -16,11 +16,9 @@ MOST_BETWEEN_S = 2.0
 
 
 class FailureDetector:
-    """Reads the heartbeats of a store at intervals and finds the frozen workers.
+    """Reads the heartbeats below a prefix at intervals and finds the frozen workers.
 
-    Args:
-        prefix: of the keys of the heartbeats.
-        limit_s: seconds without a change after which a worker is frozen.
+    Their heartbeats have not changed for *limit_s* seconds.
     """
 
     def __init__(

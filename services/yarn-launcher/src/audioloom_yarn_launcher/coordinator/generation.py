@@ -8,20 +8,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from audioloom_yarn_launcher.coordinator import transitions
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult
 from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S, FailureDetector
 from audioloom_yarn_launcher.coordinator.sidecars import KNOWN_WITHIN_S
 from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, Part
-from audioloom_yarn_launcher.coordinator.transitions import (
-    Clash,
-    Failed,
-    Finished,
-    forming,
-    frozen,
-    running,
-    unreported,
-    vanished,
-)
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, arrivals, missing_text
 from audioloom_yarn_launcher.rendezvous.causes import (
     CONFIGURATION,
@@ -99,14 +90,14 @@ def run_generation(
     known: dict[int, WorkerLost] = {}
     went = _watch(gang, membership, since, known)
     cause = went if isinstance(went, Cause) else None
-    gone = dict(went.lost) if isinstance(went, Failed) else {}
+    gone = dict(went.lost) if isinstance(went, transitions.Failed) else {}
     if gone and goes_on:
         gang.workers.request_missing()
-    grace_s = 0 if isinstance(went, Failed) else GRACE_S
+    grace_s = 0 if isinstance(went, transitions.Failed) else GRACE_S
     if grace_s:  # no generation follows
         gang.sidecars.let_end(grace_s)
     reports, lost = _gather(gang, membership, gone, known, grace_s=grace_s)
-    if isinstance(went, Failed):
+    if isinstance(went, transitions.Failed):
         cause = _first_that_counts(gang, reports, lost)
     executed_s = time.monotonic() - since
     return GenerationResult(membership, cause, reports.exits, lost, executed_s)
@@ -121,8 +112,8 @@ def _form(
         if cause := gang.interrupted or _lost_worker(gang, detector):
             return GenerationResult(None, cause)
         reports = gang.driver.reports(generation)
-        match forming(gang.plan.gang_size, reports):
-            case Clash(first, second):
+        match transitions.forming(gang.plan.gang_size, reports):
+            case transitions.Clash(first, second):
                 return _clash(gang, reports, (first, second))
             case None:
                 left = timer.left()
@@ -185,7 +176,7 @@ def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, WorkerLo
 
 def _watch(
     gang: Gang, membership: Membership, since: float, known: dict[int, WorkerLost]
-) -> Cause | Failed | Finished:
+) -> Cause | transitions.Failed | transitions.Finished:
     """Wait until the generation is over; add the workers that were killed here to *known*."""
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     driver, decides = gang.driver, policy(gang.plan.roles)
@@ -194,21 +185,21 @@ def _watch(
             return cause
         left = since + gang.limits.execution_s - time.monotonic()
         reports = driver.reports(membership.generation)
-        for rank in vanished(membership, reports):
+        for rank in transitions.vanished(membership, reports):
             driver.note_first_failure(membership.generation, rank)
         silent = detector.frozen()
         every = {**reports.exits, **gang.sidecars.exits()}
-        match running(membership, replace(reports, exits=every), decides):
+        match transitions.running(membership, replace(reports, exits=every), decides):
             case None:
                 if left <= 0:
                     # The command did not fail: a rerun of it continues the work.
                     text = "the gang has worked for as long as --timeout-execution allows"
                     return Cause("execution", text, TRY_AGAIN)
-                still = frozen(membership, reports, silent)
+                still = transitions.frozen(membership, reports, silent)
                 found = {rank: s for rank, s in still.items() if rank not in known}
                 known |= _kill_frozen(gang, membership, found)
                 if lost := found.keys() - decides.may_fail:
-                    return Failed({rank: membership.members[rank].id for rank in lost})
+                    return transitions.Failed({rank: membership.members[rank].id for rank in lost})
                 gang.wait(min(left, LOOK_EVERY_S))
             case state:
                 return state
@@ -236,11 +227,9 @@ def _gather(
 ) -> tuple[Reports, dict[int, WorkerLost]]:
     """End the running processes, and wait until every worker has reported or vanished.
 
-    A vanished worker stays lost, whatever it reports later: on a node that was cut off the worker
-    lives on, gets the order to end, and reports as if it had been well until then.
-
-    Returns:
-        The reports of the workers that are left, and the lost workers.
+    Return the reports of the others, and the vanished workers as lost, whatever they report later:
+    on a node that was cut off the worker lives on, gets the order to end, and reports as if it had
+    been well until then.
     """
     generation = membership.generation
     gang.driver.end(generation, grace_s)
@@ -248,8 +237,10 @@ def _gather(
     killed: set[int] = set()
     while True:
         reports = gang.driver.reports(generation)
-        gone |= {r: w for r, w in vanished(membership, reports).items() if r not in killed}
-        left = unreported(membership, reports)
+        gone |= {
+            r: w for r, w in transitions.vanished(membership, reports).items() if r not in killed
+        }
+        left = transitions.unreported(membership, reports)
         if not left:
             break
         if time.monotonic() >= deadline or gang.signals.times > 1:

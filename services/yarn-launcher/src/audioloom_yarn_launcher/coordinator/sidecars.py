@@ -5,7 +5,7 @@ coordinator looks after the sidecars whenever it waits, so nothing here may bloc
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,12 +14,7 @@ from audioloom_yarn_launcher.coordinator.failure_detector import FailureDetector
 from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, pause_s
 from audioloom_yarn_launcher.rendezvous.arrivals import missing_text
 from audioloom_yarn_launcher.rendezvous.backend import Workers
-from audioloom_yarn_launcher.rendezvous.causes import (
-    REPEATING,
-    TRY_AGAIN,
-    WorkerLost,
-    describe_end,
-)
+from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, WorkerLost, describe_end
 from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import (
@@ -59,7 +54,6 @@ class _Sidecar:
 
     Args:
         attempt: the gang's attempt in which its last process was started.
-        member: the agent that runs its process.
         until: end of its phase, by the monotonic clock.
         exit: its final end.
     """
@@ -84,11 +78,7 @@ class _Sidecar:
 
 
 class Sidecars:
-    """All sidecars of a run.
-
-    Args:
-        workers: makes the workers of a role.
-    """
+    """All sidecars of a run; *workers* makes the workers of a role."""
 
     def __init__(
         self,
@@ -182,19 +172,15 @@ class Sidecars:
                 one.phase, one.member, one.attempt = "running", member, gang.attempt
                 self._put(one, "started")
             return
-        holders = self._holders(one)
+        holder = self._store.get_prefix(RANKS).get(report_key("rank", one.rank))
         lost = one.workers.exited().items()
-        loss = next((each for worker, each in lost if not holders or worker in holders), None)
+        loss = next((each for worker, each in lost if holder in (None, worker)), None)
         if loss is not None:
             self._end(one, cause=f"was lost before it registered: {loss.text}", loss=loss)
         elif one.timer is not None and one.timer.left() <= 0:
-            rows = one.workers.unregistered(holders)
+            rows = one.workers.unregistered([holder] if holder else [])
             one.group = replace(one.group, max_restarts=0)  # a longer wait would not help
             self._end(one, cause=f"did not register in time ({missing_text(rows)})")
-
-    def _holders(self, one: _Sidecar) -> Collection[str]:
-        holder = self._store.get_prefix(RANKS).get(report_key("rank", one.rank))
-        return () if holder is None else (holder,)
 
     def _watch(self, one: _Sidecar, reports: Reports, frozen: Mapping[str, float]) -> None:
         end, worker = reports.exits.get(one.rank), one.member.id

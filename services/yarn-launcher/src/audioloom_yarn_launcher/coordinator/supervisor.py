@@ -52,9 +52,7 @@ def run_attempts(
     The start of an attempt and the end of the last attempt are recorded before anything depends on
     them. The members of an attempt, and its end if another follows, are recorded meanwhile.
     The attempt in *started* has begun; lost coordinators of this launch made those *before* it.
-
-    Returns:
-        The cause of the last attempt's failure, None if the work is done; the attempt.
+    Return the cause of the last attempt's failure, None if the work is done, and the attempt.
     """
     folder, groups, max_restarts = spec.location, gang.plan.roles, spec.max_restarts
     written: list[Future[None]] = []

@@ -29,9 +29,7 @@ def pause_s(restarts: int, chance: Callable[[], float] = random.random) -> float
 class FormationTimer:
     """The time left for requested workers to get their containers and to register.
 
-    Args:
-        pending: counts the workers without a container, all requested just now.
-        chance: spreads the allocation limit, from 0 to 1.
+    All are requested just now; *pending* counts those without a container.
     """
 
     def __init__(

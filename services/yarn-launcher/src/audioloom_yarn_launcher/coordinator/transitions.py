@@ -22,11 +22,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """The generation is over before its work is done.
-
-    Args:
-        lost: ids of the workers that vanished, by rank; empty if a process failed.
-    """
+    """The generation failed: workers were *lost*, ids by rank, or else a process failed."""
 
     lost: Mapping[int, str]
 

@@ -38,10 +38,8 @@ class LocalWorkers:
     Args:
         groups: the roles of the gang, or the role of its sidecars.
         changed: called, from any thread, when a worker has ended.
-        server: serves the store.
         marker: the plan's marker, by which the processes of a lost worker are found.
         advertise: the address of this machine for the workers.
-        variables: further environment variables of a worker.
     """
 
     def __init__(

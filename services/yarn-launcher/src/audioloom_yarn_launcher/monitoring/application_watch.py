@@ -31,11 +31,7 @@ log = structlog.get_logger()
 
 @dataclass
 class ApplicationWatch:
-    """Waits for an application.
-
-    Args:
-        start_s: seconds in which YARN must start the application; None for no limit.
-    """
+    """Waits for an application, which YARN must start within *start_s* seconds if that is given."""
 
     cluster: Cluster
     folder: Location
@@ -57,11 +53,8 @@ class ApplicationWatch:
     def wait(self, *, until_begun: bool = False) -> ApplicationEnd | None:
         """Wait for the end of the application, or until the run has begun; a signal ends it.
 
-        Returns:
-            The end of the application; None if it goes on, begun or left by a person.
-
-        Raises:
-            TryAgain: YARN did not start the application in time, so it was ended.
+        Return None if it goes on, begun or left by a person. TryAgain if YARN did not start it in
+        time, so that it was ended.
         """
         read, pause = time.monotonic(), FIRST_READ_S
         deadline = time.monotonic() + (BEGIN_WITHIN_S if until_begun else math.inf)

@@ -1,20 +1,59 @@
-"""Gather the facts on an attempt from records, progress files, logs and YARN's diagnostics."""
+"""The facts on a run's attempts, from records, progress, logs and YARN, and the first cause."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from audioloom_runs.progress import Line
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.error_lines import error_line
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.progress import Line, failure, last_step
-from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, WorkerFacts
-from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, loss_of_launcher
+from audioloom_yarn_launcher.monitoring.progress import failure, last_step, read_progress
+from audioloom_yarn_launcher.monitoring.root_cause import (
+    AttemptFacts,
+    FailureCause,
+    WorkerFacts,
+    rank_attempt,
+    root_cause,
+)
+from audioloom_yarn_launcher.monitoring.run_status import RunStatus
+from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerRecord, loss_of_launcher
 from audioloom_yarn_launcher.system.parallel import ahead
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 LAST_BYTES = 1 << 16
 _SEEN = ("finished", "stopped", "not-started", "lost")
+_RECORDED = {"rank", "host", "end", "exit_code", "signal", "cause", "reason"}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The facts on each attempt, by number, its cause of failure, and the first cause of all."""
+
+    known: Mapping[int, AttemptFacts]
+    ranked: Mapping[int, FailureCause | None]
+    first: FailureCause | None
+
+    @property
+    def bad(self) -> list[FailureCause]:
+        """The causes of the attempts that failed."""
+        return [each for each in self.ranked.values() if each is not None]
+
+
+def explained(view: RunStatus) -> Explanation:
+    """Read the records, the progress and the logs of a run, and rank the causes of its failure."""
+    progress = read_progress(view.folder)
+    known = {
+        each.started.attempt: facts_of(
+            view.folder, each, progress, lost=each is not view.last or view.state == "lost"
+        )
+        for each in view.attempts
+    }
+    ranked = {number: rank_attempt(each) for number, each in known.items()}
+    bad = [each for each in ranked.values() if each is not None]
+    done = view.state in ("committed", "finished")
+    return Explanation(known, ranked, None if done else root_cause(bad))
 
 
 def facts_of(
@@ -32,32 +71,16 @@ def facts_of(
     unrecorded = cause is not None and cause.kind == "launcher-lost"
     outside, hint = _outside(attempt) if unrecorded else ("", "")
 
+    number = attempt.started.attempt
+
     def facts(worker: WorkerRecord) -> WorkerFacts:
-        return _worker_facts(folder, attempt, worker, progress.get(worker.rank, ()))
+        lines, known = progress.get(worker.rank, ()), worker.model_dump(include=_RECORDED)
+        error, missed = failure(lines, number)
+        if not error and known.get("end") not in _SEEN:
+            error = error_line(last_lines(folder, worker.rank, number, LAST_BYTES))
+        return WorkerFacts(**known, error=error, missed=missed, step=last_step(lines, number))
 
-    known = tuple(ahead(facts, workers))
-    return AttemptFacts(attempt.started.attempt, cause, known, outside, hint)
-
-
-def _worker_facts(
-    folder: Location, attempt: Attempt, seat: WorkerRecord, lines: Sequence[Line]
-) -> WorkerFacts:
-    number, end = attempt.started.attempt, seat if isinstance(seat, WorkerEnd) else None
-    error, missed = failure(lines, number)
-    if not error and (end is None or end.end not in _SEEN):
-        error = error_line(last_lines(folder, seat.rank, number, LAST_BYTES))
-    return WorkerFacts(
-        rank=seat.rank,
-        host=seat.host,
-        end=end.end if end else "",
-        exit_code=end.exit_code if end else None,
-        signal=end.signal if end else None,
-        told=end.cause if end else "",
-        reason=end.reason if end else "",
-        error=error,
-        missed=missed,
-        step=last_step(lines, number),
-    )
+    return AttemptFacts(number, cause, tuple(ahead(facts, workers)), outside, hint)
 
 
 def _outside(attempt: Attempt) -> tuple[str, str]:

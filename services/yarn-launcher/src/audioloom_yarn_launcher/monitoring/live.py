@@ -33,9 +33,7 @@ log = structlog.get_logger()
 class LiveView:
     """A view of a run: a page on a terminal, otherwise a line in the log from time to time.
 
-    Args:
-        hint: the effect of Ctrl-C, the last line of the page.
-        told: when a line was written last, of the monotonic clock; by default never.
+    The last line of the page is *hint*; a line in the log was *told* last at that monotonic time.
     """
 
     def __init__(self, folder: Location, hint: str, told: float = float("-inf")) -> None:
@@ -57,7 +55,10 @@ class LiveView:
             elif time.monotonic() - self._told >= TELL_EVERY_S:
                 self._told = time.monotonic()
                 numbers = _numbers(status, read_worker_statuses(status))
-                facts = "  ".join(f"{key} {_number(value)}" for key, value in numbers.items())
+                facts = "  ".join(
+                    f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+                    for key, value in numbers.items()
+                )
                 log.info(
                     "the run goes on",
                     readable=f"{status.state}  {facts}",
@@ -67,11 +68,7 @@ class LiveView:
 
 
 def show_live(folder: Location) -> None:
-    """Show the run until it is over or Ctrl-C; the view leaves nothing on the terminal.
-
-    Raises:
-        NoRun: there is none.
-    """
+    """Show the run until it is over or Ctrl-C, and leave nothing on the terminal."""
     if read_run_status(folder).over:
         return
     view = LiveView(folder, HINT)
@@ -166,7 +163,3 @@ def _numbers(view: RunStatus, workers: Sequence[WorkerStatus]) -> dict[str, obje
         named = ("step", "steps", "loss", "steps_per_second", "input_wait")
         numbers |= {key: leader.progress[key] for key in named if key in leader.progress}
     return numbers
-
-
-def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from audioloom_storage import Location, NotFound, list_folder, open_read
+from audioloom_storage import Location, NotFound, open_read
 
-from audioloom_yarn_launcher.runs.layout import log_folder, log_span
+from audioloom_yarn_launcher.runs.layout import entries, log_folder, log_span
 
 MOST_LINE_BYTES, CHUNK_BYTES = 1 << 16, 1 << 20
 
@@ -20,11 +20,10 @@ class LogFile:
 
 
 class Log:
-    """The log of one worker in one attempt, which is read from its start.
+    """The log of one worker in one attempt, read from its start; `position` is the next byte.
 
     Attributes:
         files: its files at the last `look`, in the order of their bytes; pieces may overlap.
-        position: the next byte.
     """
 
     def __init__(self, run: Location, rank: int, attempt: int) -> None:
@@ -36,7 +35,8 @@ class Log:
 
     def look(self) -> None:
         """List the files; there may be none yet."""
-        self.files = sorted(self._found())
+        found = ((log_span(entry, self.attempt), entry) for entry in entries(self._folder))
+        self.files = sorted(LogFile(*span, entry.location) for span, entry in found if span)
 
     @property
     def end(self) -> int:
@@ -64,15 +64,6 @@ class Log:
         if self._rest:
             yield _text(self._rest)
         self._rest = b""
-
-    def _found(self) -> Iterator[LogFile]:
-        try:
-            entries = list_folder(self._folder)
-        except NotFound:
-            return
-        for entry in entries:
-            if (span := log_span(entry, self.attempt)) is not None:
-                yield LogFile(*span, entry.location)
 
     def _chunk(self) -> bytes:
         file = next((each for each in self.files if each.end > self.position), None)

@@ -9,7 +9,7 @@ from audioloom_stage.terminal import write_line
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
-from audioloom_yarn_launcher.monitoring.explanation import explained
+from audioloom_yarn_launcher.monitoring.failure_facts import explained
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.layout import log_name
@@ -23,8 +23,7 @@ log = structlog.get_logger()
 def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int) -> Result:
     """The result of `run` after the *attempts* of this launch; a failure is also on stderr.
 
-    Raises:
-        ManifestError: the committed manifest is damaged or forged.
+    ManifestError if the committed manifest is damaged or forged.
     """
     manifest = folder / MANIFEST_NAME
     committed = exists(manifest)

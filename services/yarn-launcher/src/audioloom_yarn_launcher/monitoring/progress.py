@@ -1,15 +1,15 @@
 """Read the progress of the workers: `progress/` in the run folder, RUN-FOLDER section 7."""
 
-import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from audioloom_runs.progress import Line, objects
 from audioloom_storage import Location, NotFound, open_read
 
 from audioloom_yarn_launcher.monitoring.error_lines import shortened
 from audioloom_yarn_launcher.rendezvous.status import NUMBERS, PEERS
-from audioloom_yarn_launcher.runs.record import entries
+from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.system.parallel import ahead
 
 MOST_BYTES, TRIES = 16 << 20, 3
@@ -18,8 +18,6 @@ PROGRESS = (*NUMBERS, "event", "time", "attempt")
 _NAME = re.compile(r"([0-9]+)(?:\.([0-9]+))?\.jsonl")
 _OF_AN_ATTEMPT = ("steps_per_second", "input_wait")
 _TOLD_TO_END = "Stopped"
-
-Line = dict[str, Any]
 
 
 class _File(NamedTuple):
@@ -43,7 +41,8 @@ def read_progress(folder: Location, attempts: int = 0) -> dict[int, list[Line]]:
             break  # otherwise a newer file has replaced one meanwhile
     found: dict[int, list[Line]] = {}
     for file, data in zip(files, contents, strict=True):
-        for line in _records(data or b""):
+        # Our read may cut off the first line, an unfinished write the last.
+        for line in objects((data or b"").split(b"\n")):
             rank = line.get("rank") if file.number else file.owner
             if isinstance(rank, int):
                 found.setdefault(rank, []).append(line)
@@ -107,13 +106,3 @@ def _read(file: _File) -> bytes | None:
             return opened.read(MOST_BYTES)
     except NotFound:
         return None
-
-
-def _records(data: bytes) -> Iterator[Line]:
-    for line in data.split(b"\n"):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue  # our read may cut off the first line, an unfinished write the last
-        if isinstance(record, dict):
-            yield record

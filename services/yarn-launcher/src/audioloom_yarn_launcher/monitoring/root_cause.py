@@ -44,8 +44,7 @@ class WorkerFacts:
 
     Args:
         end: as in `WorkerEnd`; "" without a record.
-        told: the coordinator's message on its end.
-        reason: the coordinator's reason for its end.
+        cause: the coordinator's message on its end.
         error: the error that its program wrote.
         missed: the peers that its program lost.
     """
@@ -55,7 +54,7 @@ class WorkerFacts:
     end: str = ""
     exit_code: int | None = None
     signal: int | None = None
-    told: str = ""
+    cause: str = ""
     reason: Reason = ""
     error: str = ""
     missed: tuple[int, ...] = ()
@@ -78,7 +77,6 @@ class AttemptFacts:
 
     Args:
         outside: YARN's explanation of the end, if the coordinator could not record it.
-        hint: for the reader of `outside`.
     """
 
     attempt: int
@@ -96,7 +94,6 @@ class FailureCause:
         kind: one of `_WEIGHTS`; decides the advice, and how near the cause is to the root cause.
         text: one sentence without a full stop.
         only_missed: whether only the peers noticed the worker's end.
-        echoes: the consequences of this cause.
     """
 
     attempt: int
@@ -195,13 +192,13 @@ def _of_worker(worker: WorkerFacts, attempt: int) -> FailureCause | None:
 
     if worker.end == "lost":
         # The name already contains the host.
-        told = worker.told.replace(f" on {worker.host}", "")
+        told = worker.cause.replace(f" on {worker.host}", "")
         return cause(_OF_REASONS.get(worker.reason, "killed"), f"{worker.name} was lost: {told}")
     if worker.end == "failed":
         code = worker.exit_code if worker.signal is None else -worker.signal
         code = TRY_AGAIN if code is None else code
         error = f": {worker.error}" if worker.error else ""
-        how = worker.told or describe_end(code)
+        how = worker.cause or describe_end(code)
         return cause(_kind_of_exit(worker, code), f"the process of {worker.name} {how}{error}")
     if worker.end in ("", "stopped") and worker.error:
         text = f"the program of {worker.name} failed: {worker.error}"

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_runs.progress import Line
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.monitoring.progress import Line, newest, read_progress, usage
+from audioloom_yarn_launcher.monitoring.progress import newest, read_progress, usage
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.pending_application import Pending, find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, SidecarHistory, read_histories
-from audioloom_yarn_launcher.yarn.layout import NAME
+from audioloom_yarn_launcher.yarn.application_spec import NAME
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 RunState = Literal[
@@ -44,9 +45,7 @@ class WorkerStatus:
     """The status of a worker of the last attempt, or of a sidecar.
 
     Args:
-        role: its role in TF_CONFIG.
-        attempts: number of attempts with a worker of this rank; for a sidecar, number of starts of
-            its process.
+        attempts: number of attempts with a worker of this rank, or of starts of a sidecar.
         exit: exit code, or the name of the signal that ended its process; "" while unknown.
         progress: the newest value of each of `PROGRESS` that its program wrote.
         usage: resources that its processes use or used.
@@ -98,11 +97,7 @@ class RunStatus:
 
 
 def locate_run(text: str) -> Location:
-    """Find the folder of a run from its path, its manifest's path or its application's id.
-
-    Raises:
-        NoRun: the ResourceManager does not answer or does not know such a run of this launcher.
-    """
+    """Find the folder of a run from its path, its manifest or its application's id, or NoRun."""
     if _APPLICATION.fullmatch(text):
         return _folder_of(text)
     location = locate(text)
@@ -124,11 +119,7 @@ def _folder_of(application: str) -> Location:
 
 
 def read_run_status(folder: Location) -> RunStatus:
-    """Read the status of a run.
-
-    Raises:
-        NoRun: the folder holds no submission, no attempt and no commit.
-    """
+    """Read the status of a run; NoRun without a submission, an attempt or a commit."""
     attempts = tuple(read_attempts(folder))
     committed = exists(folder / MANIFEST_NAME)
     state = _state(attempts, committed=committed)

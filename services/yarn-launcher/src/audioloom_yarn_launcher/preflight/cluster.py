@@ -7,14 +7,8 @@ from urllib.parse import quote
 
 from audioloom_hadoop import rest
 from audioloom_hadoop.configuration import Hadoop
-from audioloom_stage.checks import (
-    CheckResult,
-    cannot_tell,
-    failure,
-    ok,
-    warning,
-)
-from audioloom_storage import Location, exists
+from audioloom_stage.checks import CheckResult, cannot_tell, failure, ok, warning
+from audioloom_storage import Location
 
 from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.rendezvous.resources import Resources
@@ -57,12 +51,6 @@ def replication(hadoop: Hadoop) -> CheckResult:
     return ok("replication", f"{copies or 'the default number of'} copies of each file")
 
 
-def root_storage(root: Location) -> CheckResult:
-    """Check that the root's storage answers."""
-    there = exists(root)
-    return ok("root", f"{root} {'is there' if there else 'will be made'}")
-
-
 def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:
     """Check the queue, its largest container, and its capacity for the whole run."""
     found = ask(hadoop, "cluster/scheduler")
@@ -95,8 +83,8 @@ def log_aggregation(hadoop: Hadoop) -> CheckResult:
     return ok("log aggregation", "on: yarn logs -applicationId …")
 
 
-def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
-    """Check how long containers may read HDFS against the planned hours of the run."""
+def tokens(hadoop: Hadoop, planned_s: float | None) -> CheckResult:
+    """Check how long containers may read HDFS against the planned seconds of the run."""
     pages = name_node_pages(hadoop, "")
     always, lifetime = (_property(pages, name) or hadoop.value(name) for name in (ALWAYS, LIFETIME))
     if not has_kerberos(hadoop) and always.lower() != "true":
@@ -108,12 +96,11 @@ def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
         f"End the run before {hours:g} h are over and give the same command again: it goes on from"
         " its last checkpoint with new tokens."
     )
-    if planned_hours is None:
+    if planned_s is None:
         text = f"they live {hours:g} h, and nobody said how long the run takes"
         return cannot_tell("tokens", text, "Give --planned-duration.")
-    if planned_hours >= hours:
-        return failure("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned", hint)
-    return ok("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned")
+    text = f"they live {hours:g} h, {planned_s / 3600:g} h are planned"
+    return failure("tokens", text, hint) if planned_s >= 3600 * hours else ok("tokens", text)
 
 
 def encryption(hadoop: Hadoop, root: Location) -> CheckResult:
@@ -235,12 +222,8 @@ def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
 
 
 def _find_queue(scheduler: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
-    queues = [((scheduler or {}).get("scheduler") or {}).get("schedulerInfo") or {}]
-    for queue in queues:  # the loop appends to it
-        if name in (queue.get("queueName"), queue.get("queuePath")):
-            return queue
-        queues += rest.rows((queue.get("queues") or {}).get("queue"))
-    return None
+    every = (path[-1] for path in rest.queues(scheduler))
+    return next((q for q in every if name in (q.get("queueName"), q.get("queuePath"))), None)
 
 
 def _resources(told: Any) -> Resources | None:

@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 from audioloom_hadoop.configuration import Hadoop
 from audioloom_stage.checks import CheckResult, failure, ok, warning
 
+from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.system.processes import output_of
-from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs, find_java, find_yarn
+from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs, find_java
 from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
@@ -23,7 +24,6 @@ AUTHENTICATION = "hadoop.security.authentication"
 OLDEST_JAVA, NEWEST_JAVA = 8, 21
 WITHIN_S = 60.0
 """For a program of this machine; `doctor` itself waits less long."""
-ROOM_MB = 2048
 _VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')
 _GRPC = ("grpc_proxy", "https_proxy", "http_proxy")
 """gRPC takes the first of these that is set, and knows none of them in capitals."""
@@ -42,11 +42,6 @@ def java() -> CheckResult:
     return check_java(output_of(find_java(), "-version", within_s=WITHIN_S, errors=True))
 
 
-def yarn() -> CheckResult:
-    """Check that Hadoop's `yarn` is on the PATH."""
-    return ok("yarn here", find_yarn())
-
-
 def class_path(hadoop: Hadoop) -> CheckResult:
     """Check the class path with which skein's driver is started."""
     check_programs()
@@ -63,12 +58,12 @@ def key() -> CheckResult:
     """Check skein's key; renew it if it has expired, expires soon, or is very young."""
     skein = import_skein()
     folder = Path(skein.properties.config_dir)
-    before = _bytes(folder / "skein.crt")
+    before = text_of(folder / "skein.crt")
     found = own_key(skein)
     life = life_of(found)
     if not life.is_good(datetime.now(UTC)):
         return failure("skein's key", f"the one in {folder} is no good", f"rm -r {folder}")
-    renewed = "renewed, " if before != _bytes(folder / "skein.crt") else ""
+    renewed = "renewed, " if before != text_of(folder / "skein.crt") else ""
     return ok("skein's key", f"{renewed}good from {life.begins:%Y-%m-%d} to {life.ends:%Y-%m-%d}")
 
 
@@ -98,13 +93,6 @@ def ticket() -> str | None:
         return None
     lines = [line.strip() for line in output_of(klist, within_s=WITHIN_S).splitlines()]
     return next((line for line in lines if line.startswith("Default principal")), "a ticket")
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def check_java(said: str) -> CheckResult:
@@ -159,16 +147,6 @@ def check_temp_dirs(folders: Iterable[str]) -> CheckResult:
             "export TMPDIR=/a/folder JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=/a/folder",
         )
     return ok("temp dir", ", ".join(folders))
-
-
-def check_room(folder: str) -> CheckResult:
-    """Check the free disk space for staged files: job files, archives of environments."""
-    free = shutil.disk_usage(folder).free >> 20
-    told = f"{free} MiB free in {folder}"
-    if free < ROOM_MB:
-        hint = f"Packing an environment takes up to {ROOM_MB} MiB: clear up, or set TMPDIR."
-        return warning("room here", told, hint)
-    return ok("room here", told)
 
 
 def check_class_path(text: str, *, kerberos: bool) -> CheckResult:

@@ -11,9 +11,8 @@ from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.preflight.local import OLDEST_JAVA, read_java
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.system.polling import poll
-from audioloom_yarn_launcher.yarn.application_spec import Shape, describe
+from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT, LAUNCHER, Shape, describe
 from audioloom_yarn_launcher.yarn.diagnostics import explain, why_it_waits
-from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, LAUNCHER
 from audioloom_yarn_launcher.yarn.skein_client import Cluster
 
 TOLD = "probe: "
@@ -28,8 +27,6 @@ class Answer(BaseModel):
 
     Args:
         clock: seconds since 1970, by the node.
-        python: version of the launcher's own.
-        tokens: number of tokens of HDFS that it was given.
         unread: why it could not read the file; "" if it could.
         command_python: output of the interpreter of --environment; None without one.
         noexec: whether programs in its folder for temporary files may not run.
@@ -134,17 +131,13 @@ def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
         "resources": whole["master"]["resources"] | {"gpus": shape.roles[WORKER].gpus},
         "files": {name: shipped[name] for name in (LAUNCHER, ENVIRONMENT) if name in shipped},
         "script": f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher probe"
-        f" --read={shlex.quote(read)}\n",
+        f" {shlex.quote(read)}\n",
     }
     return whole | {"name": "audioloom doctor", "services": {}, "master": master}
 
 
 def send_probe(cluster: Cluster, description: dict[str, Any], *, within_s: float) -> Answer:
-    """Submit the probe, and wait for its answer.
-
-    Raises:
-        StageError: it did not come back, and why.
-    """
+    """Submit the probe and wait for its answer; StageError if none comes back, and why."""
     application = cluster.submit(description)
     poll(lambda: cluster.report(application).ended, every_s=LOOK_EVERY_S, within_s=within_s)
     report = cluster.report(application)

@@ -20,14 +20,11 @@ MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Arrival:
-    """The progress of one worker before its registration.
+    """The progress of one worker before its registration; "" and None where nothing is known.
 
     Args:
-        rank: the rank that it claimed, None if none.
-        host: its host, "" if it has none.
-        address: the address that it holds, "" if none.
-        since_s: age of its process or container in seconds, None if unknown.
-        reason: why it has not registered, if known, without a full stop.
+        since_s: age of its process or container in seconds.
+        reason: why it has not registered, without a full stop.
         tail: the last lines of its agent's output.
     """
 

@@ -88,10 +88,8 @@ class Plan:
     """The work of every worker.
 
     Args:
-        roles: the roles in the order of ranks.
         command: the program and its arguments, for roles without a command of their own. Secrets
             are masked; a worker gets them in a variable.
-        folder: URI of the run folder.
         marker: a variable's value by which all processes of the command can be found.
         frozen_s: seconds without a heartbeat after which a worker counts as frozen. A process that
             is stopped counts as frozen after half as many.
@@ -113,8 +111,7 @@ class Plan:
 class Member:
     """A worker that is ready; it keeps its address bound until its process has ended.
 
-    Args:
-        exposed: why its command may listen at other addresses too; "" if it cannot.
+    It tells why its command may listen at other addresses too, as *exposed*.
     """
 
     id: str
@@ -126,11 +123,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Membership:
-    """The workers of a generation, by rank.
+    """The workers of a generation, by rank, and the sidecar that reads this message, if one does.
 
-    Args:
-        sidecar: the reader of this message, if it is a sidecar.
-        again: the sidecar had a process before in this attempt.
+    *again* tells whether the sidecar had a process before in this attempt.
     """
 
     attempt: int
@@ -153,8 +148,7 @@ class Exit:
         stopped: the worker ended it on an order.
         started: start time, RFC 3339 by the worker's clock.
         tail: the last lines of its output.
-        reason: a cause that the code does not tell, "" if there is none.
-        text: that cause in words that continue a subject.
+        text: the reason in words that continue a subject.
     """
 
     id: str
@@ -185,11 +179,9 @@ class Exit:
 
 @dataclass(frozen=True)
 class Stop:
-    """The request of a client to end the run.
+    """The request of a client to end the run: *signal* to the client, SIGTERM for `kill`.
 
-    Args:
-        signal: signal to the client; SIGTERM for `kill`.
-        times: number of signals; from the second on, processes get no time to end by themselves.
+    From the second of *times* on, processes get no time to end by themselves.
     """
 
     signal: int

@@ -19,11 +19,11 @@ from audioloom_storage import (
     stat,
 )
 
-from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.runs.attempts import read_attempts
+from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.pending_application import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
-from audioloom_yarn_launcher.runs.record import entries
-from audioloom_yarn_launcher.runs.submissions import Localization, read_submissions
+from audioloom_yarn_launcher.runs.submissions import read_submissions
 from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
 from audioloom_yarn_launcher.yarn.localization import FOLDER
 
@@ -91,11 +91,7 @@ def _is_ours(name: str) -> bool:
 
 
 def find_uses(root: Location) -> list[Use]:
-    """Find the archives that each cluster run under a root uses.
-
-    Raises:
-        BadRecord: a record cannot be read, so the archives of its run are unknown.
-    """
+    """Find the archives that each cluster run under a root uses; BadRecord if one is unknown."""
     found = (_use(entry.location) for entry in entries(root / FOLDERS["training-run"]))
     return [use for use in found if use is not None]
 
@@ -107,25 +103,14 @@ def _use(folder: Location) -> Use | None:
     given += [each.localization for each in submissions]
     if not given:
         return None
-    pending = find_pending(folder, attempts)
+    pending, last = find_pending(folder, attempts), attempts[-1] if attempts else None
+    runs = last is not None and last.open and is_alive(last.started.owner) is not False
+    known = [each for each in given if each is not None]
+    names = frozenset(uri.rpartition("/")[2] for each in known for uri in each.archives)
     written = [*entries(folder / "attempts"), *entries(folder / "submissions")]
     return Use(
         run=folder,
-        archives=_names(given),
-        at_work=_at_work(attempts) or (pending is not None and pending.waits is not False),
+        archives=names if len(known) == len(given) else None,
+        at_work=runs or (pending is not None and pending.waits is not False),
         last_ns=max((each.modified_ns for each in written), default=0),
     )
-
-
-def _at_work(attempts: list[Attempt]) -> bool:
-    last = attempts[-1] if attempts else None
-    return last is not None and last.open and is_alive(last.started.owner) is not False
-
-
-def _names(provisions: list[Localization | None]) -> frozenset[str] | None:
-    names: set[str] = set()
-    for each in provisions:
-        if each is None:
-            return None
-        names |= {uri.rpartition("/")[2] for uri in each.archives}
-    return frozenset(names)

@@ -21,14 +21,9 @@ from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
+from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
-from audioloom_yarn_launcher.runs.record import (
-    RecordBase,
-    entries,
-    file_names,
-    read_record,
-    record_bytes,
-)
+from audioloom_yarn_launcher.runs.record import RecordBase, file_names, read_record, record_bytes
 from audioloom_yarn_launcher.runs.submissions import Localization
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
@@ -37,21 +32,15 @@ Outcome = Literal["finished", "failed", "interrupted"]
 WorkerOutcome = Literal["finished", "failed", "stopped", "lost", "not-started"]
 
 
-class AttemptRecord(RecordBase):
-    """The fields of every record of an attempt."""
-
-    attempt: int
-
-
-class AttemptStarted(AttemptRecord):
+class AttemptStarted(RecordBase):
     """The start of an attempt.
 
     Args:
         localization: programs of its containers; None on one machine.
         command: the command, with secrets masked.
-        roles: the roles in the order of ranks.
     """
 
+    attempt: int
     kind: Literal["attempt-started"] = "attempt-started"
     generation: int
     launch: str
@@ -81,8 +70,7 @@ class AttemptStarted(AttemptRecord):
 class WorkerRecord(BaseModel):
     """A worker of an attempt, with its role and index in TF_CONFIG.
 
-    Args:
-        exposed: why its command may listen at other addresses than this one; "" if it cannot.
+    It tells why its command may listen at other addresses than this one, as *exposed*.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -97,13 +85,10 @@ class WorkerRecord(BaseModel):
     exposed: str = ""
 
 
-class AttemptMembers(AttemptRecord):
-    """The members of an attempt: its gang is complete.
+class AttemptMembers(RecordBase):
+    """The members of an attempt, complete *localising_s* after the last container was allocated."""
 
-    Args:
-        localising_s: seconds from the allocation of the last container until then.
-    """
-
+    attempt: int
     kind: Literal["attempt-members"] = "attempt-members"
     formed: str
     localising_s: float = 0.0
@@ -130,16 +115,16 @@ class WorkerEnd(WorkerRecord):
     log: str | None = None
 
 
-class AttemptEnd(AttemptRecord):
+class AttemptEnd(RecordBase):
     """The end of an attempt.
 
     Args:
         ended: end time; None if nobody saw the end.
         cause: the first cause; None if every process succeeded.
         restarts: the launcher continues with another attempt.
-        arrivals: how far each worker came, if the gang was not complete in time.
     """
 
+    attempt: int
     kind: Literal["attempt"] = "attempt"
     generation: int
     launch: str
@@ -186,11 +171,7 @@ class Attempt:
 
 
 def read_attempts(folder: Location) -> list[Attempt]:
-    """Read the attempts of a run, in order.
-
-    Raises:
-        BadRecord: one of the records cannot be read.
-    """
+    """Read the attempts of a run, in order; BadRecord if one cannot be read."""
     attempts = folder / "attempts"
     found = []
     for number in sorted(map(int, file_names(attempts, _STARTED))):

@@ -37,11 +37,7 @@ def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
 
 
 def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
-    """Refuse a run folder that belongs to another command.
-
-    Raises:
-        NameTaken: it does, or it holds a manifest without records of a run.
-    """
+    """Refuse a run folder of another command, or with a manifest and no record: NameTaken."""
     if not attempts:
         if spec.named_by_hand and spec.committed:
             raise _another(

@@ -60,15 +60,7 @@ Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class RoleTable(BaseModel, frozen=True, extra="forbid"):
-    """The table of one role; what it leaves out is as for the run, or as usual for the role.
-
-    Args:
-        instances: at most one chief and one TensorBoard.
-        must_finish: the job waits for them.
-        may_fail: the job continues without them.
-        ends_job: the job is done as soon as they have succeeded.
-        max_restarts: number of restarts of a sidecar.
-    """
+    """The table of one role; its keys are as in `Group`, its gaps as for the run or the role."""
 
     instances: int = Field(1, ge=1, le=10_000)
     command: Command | None = None
@@ -130,10 +122,9 @@ class RoleSpecs(NamedTuple):
 
 
 def read_roles(settings: RunSettings) -> RoleSpecs:
-    """Read the roles that the settings of `run` describe.
+    """Read the roles that the settings of `run` describe; raises as `read_job_file` too.
 
     Raises:
-        InputMissing, BadConfiguration: from `read_job_file`.
         Usage: a role has no command, or --workers is given for a job without workers.
     """
     if settings.job is None:
@@ -165,12 +156,7 @@ def read_roles(settings: RunSettings) -> RoleSpecs:
 
 
 def read_job_file(path: Path) -> JobFile:
-    """Read a job file.
-
-    Raises:
-        InputMissing: there is no such file.
-        BadConfiguration: it is not TOML, or has an unknown key or impossible values.
-    """
+    """Read a job file; InputMissing without one, BadConfiguration of one that makes no sense."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

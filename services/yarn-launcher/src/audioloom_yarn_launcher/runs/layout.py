@@ -1,11 +1,19 @@
-"""The names of the logs in a run folder, and the format of its times."""
+"""The entries of a run folder, the names of its logs, and the format of its times."""
 
 import re
 from datetime import UTC, datetime
 
-from audioloom_storage import Entry, Location
+from audioloom_storage import Entry, Location, NotFound, list_folder
 
 _LOG = re.compile(r"([0-9]+)(?:\.([0-9]+)-([0-9]+))?\.log")
+
+
+def entries(folder: Location) -> list[Entry]:
+    """The entries of a folder; none if it does not exist."""
+    try:
+        return list(list_folder(folder))
+    except NotFound:
+        return []
 
 
 def log_folder(run: Location, rank: int) -> Location:

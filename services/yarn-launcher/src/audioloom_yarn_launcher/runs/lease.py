@@ -78,8 +78,7 @@ def wait_for_turn(spec: RunSpec) -> int | None:
 def next_attempt(spec: RunSpec, before: AttemptStarted) -> AttemptStarted:
     """Begin the attempt that follows this launcher's previous attempt.
 
-    Raises:
-        TryAgain: the user declared this launcher gone, and another took the run over.
+    TryAgain if the user declared this launcher gone, and another took the run over.
     """
     started = spec.attempt(before.attempt + 1)
     if not begin(spec.location, started):

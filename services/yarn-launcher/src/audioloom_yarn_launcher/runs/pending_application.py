@@ -78,11 +78,7 @@ def report_pending(pending: Pending) -> None:
 
 
 def wait_to_submit(spec: RunSpec) -> int | None:
-    """Wait as `wait_for_turn` does, and for another launcher's pending application too.
-
-    Raises:
-        TryAgain: there is one, and the settings forbid a wait.
-    """
+    """Wait as `wait_for_turn` does, and for another launcher's pending application too."""
     folder, reported = spec.location, False
     while (number := wait_for_turn(spec)) is not None:
         pending = find_pending(folder, read_attempts(folder))

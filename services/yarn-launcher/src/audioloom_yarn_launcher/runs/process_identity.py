@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.system.processes import stat_fields
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
@@ -24,9 +25,7 @@ _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+")
 class ProcessIdentity(BaseModel, frozen=True):
     """A process, described so that no other process can be taken for it.
 
-    Args:
-        application: id of the YARN application that it coordinates, None on one machine.
-        application_attempt: number of its attempt, from 1.
+    The application is that which it coordinates on YARN, in the attempt of that number, from 1.
     """
 
     host: str
@@ -80,10 +79,7 @@ def _application() -> tuple[str | None, int | None]:
 
 
 def _boot() -> str:
-    try:
-        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
+    return text_of(_PROC / "sys/kernel/random/boot_id").strip()
 
 
 def _namespace() -> int:

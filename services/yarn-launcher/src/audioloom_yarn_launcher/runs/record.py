@@ -6,11 +6,12 @@ from typing import Annotated, TypeVar
 
 from audioloom_manifest.reader import read_manifest
 from audioloom_stage.redaction import redact_values
-from audioloom_storage import Entry, Location, NotFound, TooLarge, list_folder, read_bytes
+from audioloom_storage import Location, NotFound, TooLarge, read_bytes
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json
 
 from audioloom_yarn_launcher.errors import BadRecord
+from audioloom_yarn_launcher.runs.layout import entries
 
 VERSION = "1.0"
 MOST_BYTES = 64 << 20
@@ -33,11 +34,7 @@ class RecordBase(BaseModel):
 
 
 def read_record(where: Location, model: type[Record]) -> Record | None:
-    """Read a record; None if the file does not exist.
-
-    Raises:
-        BadRecord: it cannot be read, or is of another major version.
-    """
+    """Read a record, None without a file; BadRecord if it cannot be read."""
     try:
         data = read_bytes(where, limit=MOST_BYTES)
     except NotFound:
@@ -54,14 +51,6 @@ def read_record(where: Location, model: type[Record]) -> Record | None:
         ) from error
 
 
-def entries(folder: Location) -> list[Entry]:
-    """The entries of a folder; none if it does not exist."""
-    try:
-        return list(list_folder(folder))
-    except NotFound:
-        return []
-
-
 def file_names(folder: Location, pattern: re.Pattern[str]) -> list[str]:
     """The first group of each name in a folder that matches; none if it does not exist."""
     matches = (pattern.fullmatch(entry.location.name) for entry in entries(folder))
@@ -74,12 +63,9 @@ def record_bytes(record: RecordBase) -> bytes:
 
 
 def check_manifest(where: Location) -> None:
-    """Refuse a manifest that is damaged or not a training run's before the run counts as done.
+    """Refuse a manifest that is damaged or not a training run's, before the run counts as done.
 
-    A JSON object without kind and version belongs to another program and is accepted.
-
-    Raises:
-        ManifestError: the manifest is refused.
+    It is a ManifestError. A JSON object without kind and version is another program's: accepted.
     """
     try:
         value = json.loads(read_bytes(where, limit=MOST_BYTES))

@@ -25,11 +25,9 @@ REGISTRATION_S, REGISTRATION_ON_YARN_S, ALLOCATION_S = 60.0, 600.0, 600.0
 
 
 def read_run_spec(settings: RunSettings) -> RunSpec:
-    """Read the run that the settings of `run` describe.
+    """Read the run that the settings of `run` describe; raises as `read_roles` too.
 
-    Raises:
-        InputMissing, BadConfiguration: from `read_job_file`.
-        Usage: a program cannot be found or executed, or a role has none.
+    Usage if a program cannot be found or executed, or a command holds a secret.
     """
     command, roles, tables = read_roles(settings)
     _check_commands(settings, [command, *(group.command for group in roles if group.command)])
@@ -75,11 +73,7 @@ def worker_resources(settings: ResourceSettings) -> Resources:
 
 
 def application_shape(settings: ResourceSettings, **more: Any) -> Shape:
-    """Return the shape of an application by the settings that `run` and `doctor` share.
-
-    Raises:
-        Usage: a variable of --coordinator-env is not set here.
-    """
+    """Return the shape of an application by the settings that `run` and `doctor` share."""
     return Shape(
         queue=settings.queue,
         node_label=settings.node_label,
@@ -90,11 +84,7 @@ def application_shape(settings: ResourceSettings, **more: Any) -> Shape:
 
 
 def read_variables(given: Iterable[str], here: Mapping[str, str]) -> dict[str, str]:
-    """Parse variables NAME=VALUE; NAME alone takes its value from *here*.
-
-    Raises:
-        Usage: *here* lacks the name.
-    """
+    """Parse variables NAME=VALUE; NAME alone is taken from *here*, or is a Usage error."""
     found: dict[str, str] = {}
     for word in given:
         name, equals, value = word.partition("=")

@@ -25,7 +25,6 @@ class RunSpec(BaseModel, frozen=True, extra="forbid", ser_json_inf_nan="strings"
 
     Args:
         named_by_hand: the name is not a digest of the command.
-        folder: URI of the run folder.
         command: program and arguments with their secrets, never shown; see `shown`.
         working_folder: base of relative paths in the command, or `IN_CONTAINER`.
         localization: the programs of the containers; None on one machine.

@@ -30,7 +30,6 @@ class SidecarEvent(RecordBase):
     Args:
         attempt: the gang's attempt in which the process was started; 0 if none ever was.
         cause: why it failed, in words that continue a subject; "" if it did not.
-        stopped: it was ordered to end.
     """
 
     kind: Literal["sidecar-event"] = "sidecar-event"
@@ -54,12 +53,7 @@ class SidecarEvent(RecordBase):
 
 @dataclass(frozen=True)
 class SidecarHistory:
-    """The history of one sidecar.
-
-    Args:
-        last: the newest event.
-        page: address of its web page, while its process runs.
-    """
+    """The history of one sidecar: its newest event, its failures, and its page while it has one."""
 
     last: SidecarEvent
     starts: int = 0
@@ -88,11 +82,7 @@ class SidecarHistory:
 
 
 def read_histories(folder: Location) -> dict[int, SidecarHistory]:
-    """Read the history of each sidecar, by rank.
-
-    Raises:
-        BadRecord: one of the records cannot be read.
-    """
+    """Read the history of each sidecar, by rank; BadRecord if one cannot be read."""
     found: dict[int, SidecarHistory] = {}
     for number in sorted(_numbers(folder)):
         event = read_record(folder / f"{FOLDER}/{number}.json", SidecarEvent)

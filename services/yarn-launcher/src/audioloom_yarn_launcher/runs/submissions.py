@@ -20,12 +20,7 @@ _NAME = re.compile(r"([0-9a-f]{32})\.json")
 
 
 class Localization(BaseModel, frozen=True):
-    """The programs of a run's containers.
-
-    Args:
-        launcher: URI of the archive of the launcher's own environment.
-        environment: URI of the archive of the command's environment, if one was shipped.
-    """
+    """URIs of the archives for a run's containers, and the Python or image of its nodes."""
 
     launcher: str
     environment: str | None = None
@@ -39,12 +34,11 @@ class Localization(BaseModel, frozen=True):
 
 
 class Submission(RecordBase):
-    """An application that was submitted to YARN.
+    """An application that was submitted to YARN by a process.
 
     Args:
         after_attempt: number of the run's last attempt before it, 0 if there was none. It gives
             the order, since clocks of machines differ.
-        by: the process that submitted it.
     """
 
     kind: Literal["submission"] = "submission"
@@ -67,10 +61,7 @@ def record_submission(folder: Location, submission: Submission) -> None:
 def read_submissions(folder: Location, begun: Collection[str]) -> list[Submission]:
     """Read the submissions, newest first, without the launches that have *begun*.
 
-    Submissions after one attempt are ordered by clocks alone.
-
-    Raises:
-        BadRecord: one of the records cannot be read.
+    Submissions after one attempt are ordered by clocks alone. BadRecord if one cannot be read.
     """
     found = [
         read_record(folder / f"{FOLDER}/{launch}.json", Submission)

@@ -27,11 +27,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class ApplicationEnd:
-    """The end of an application.
-
-    Args:
-        stopped_by: the signal that ended it, 0 if there was none.
-    """
+    """The end of an application; *stopped_by* is the signal that ended it, 0 if there was none."""
 
     application: str
     report: Application
@@ -42,10 +38,7 @@ class ApplicationEnd:
 def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]) -> Application:
     """Ask the coordinator to end the run; YARN kills the application after half a minute.
 
-    It asks again whenever *stop* returns a more urgent request.
-
-    Raises:
-        ResourceManagerDown: no ResourceManager answers.
+    It asks again whenever *stop* returns a more urgent request; ResourceManagerDown if none is up.
     """
     told, killed = 0, False
     deadline = time.monotonic() + STOP_WITHIN_S
@@ -80,11 +73,7 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
 
 
 def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
-    """Return why the run ended, None if it succeeded; record it if the coordinator could not.
-
-    Raises:
-        StageError: the run never began.
-    """
+    """Return why the run ended, and record it if nobody did; StageError if it never began."""
     last = ending.attempts[-1] if ending.attempts else None
     if last is not None and last.ended is not None and not last.ended.restarts:
         return cause_of(last.ended)

@@ -16,11 +16,7 @@ class NoAddress(ValueError):
 
 
 def check_address(text: str) -> str:
-    """Return a name, an address or a network such as 10.0.0.0/8 unchanged.
-
-    Raises:
-        ValueError: the network is not valid.
-    """
+    """Return a name, an address or a network unchanged; ValueError of a bad network."""
     try:
         if "/" in text:
             ipaddress.IPv4Network(text)
@@ -30,11 +26,7 @@ def check_address(text: str) -> str:
 
 
 def own_address(advertise: str) -> str:
-    """Return this machine's first address in a network; a name or an address stays as it is.
-
-    Raises:
-        NoAddress: there is none.
-    """
+    """Return this machine's first address in a network, or NoAddress; a name stays as it is."""
     if "/" not in advertise:
         return advertise
     network, own = ipaddress.IPv4Network(advertise), own_addresses()

@@ -22,12 +22,7 @@ class Exposed(ValueError):
 
 @dataclass(frozen=True)
 class Binding:
-    """The address of a command's servers.
-
-    Args:
-        address: the address, "" if there is none.
-        exposed: why there is none, "" if there is one.
-    """
+    """The address of a command's servers, or the reason why it has none: one of them is ""."""
 
     address: str = ""
     exposed: str = ""
@@ -58,11 +53,7 @@ def warning(exposed: str) -> str:
 
 
 def address_to_bind(advertised: str) -> str:
-    """Return this machine's address that others reach by the advertised one.
-
-    Raises:
-        Exposed: there is no such address, or the library is missing or does not fit.
-    """
+    """Return this machine's address that others reach by the advertised one, or raise Exposed."""
     _check_library()
     try:
         rows = socket.getaddrinfo(advertised, 0, type=socket.SOCK_STREAM)

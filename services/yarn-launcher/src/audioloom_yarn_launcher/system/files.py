@@ -1,4 +1,4 @@
-"""Files without a name, the end of a file, and whether its disk is full."""
+"""Files without a name or that may be gone, the end of a file, and whether its disk is full."""
 
 import fcntl
 import os
@@ -6,6 +6,14 @@ import tempfile
 from pathlib import Path
 
 LEAST_ROOM_BYTES = 1 << 20
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file; "" if it cannot be read, such as of a process that is gone."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def nameless() -> int:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from audioloom_yarn_launcher.system import die_with_parent
+from audioloom_yarn_launcher.system.files import text_of
 
 MARKER = "AUDIOLOOM_RUN_MARKER"
 MOST_SWEEPS = 50
@@ -32,14 +33,8 @@ def start(
     """Start a command in its own process group, without standard input.
 
     Call this from a thread that lives as long as the process may: the kernel takes the end of the
-    calling thread for the parent's death.
-
-    Args:
-        command: program and arguments; a program that cannot be run ends with 126 or 127.
-        environment: the whole environment.
-        output: file descriptor for standard output and error.
-        when_orphaned: signal to the process when its parent dies.
-        pass_fds: descriptors that stay open in it.
+    calling thread for the parent's death, of which it tells by the signal *when_orphaned*. A
+    program that cannot be run ends with 126 or 127.
     """
     guard = [sys.executable, "-I", "-S", die_with_parent.__file__]
     parent = [str(int(when_orphaned)), str(os.getpid())]
@@ -55,12 +50,9 @@ def start(
 
 
 def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) -> None:
-    """End a process and all its descendants; it has been reaped when this returns.
+    """End a process from `start` and all its descendants, which carry *marker*, and reap it.
 
-    Args:
-        process: from `start`.
-        marker: value of `MARKER` in its environment.
-        grace_s: seconds from SIGTERM to SIGKILL.
+    It has *grace_s* seconds from SIGTERM to SIGKILL.
     """
     if grace_s > 0 and _signal_group(process, signal.SIGTERM):
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -83,11 +75,8 @@ def tree(root: int) -> list[int]:
 
 def stat_fields(pid: int) -> list[str]:
     """Return the fields of /proc/<pid>/stat from the process's state on; [] if it is gone."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text()
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()  # the name before may hold spaces
+    # The name before the bracket may hold spaces.
+    return text_of(_PROC / str(pid) / "stat").rpartition(")")[2].split()
 
 
 def is_stopped(pid: int) -> bool:
@@ -101,10 +90,8 @@ def is_stopped(pid: int) -> bool:
 def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
     """Kill every process whose marker equals or begins with this one; return their ids.
 
-    Args:
-        marker: the marker, or its beginning.
-        family: processes that carried the marker earlier. A process that is exiting has no
-            environment any more, and may still run for a while on a busy machine.
+    The *family* carried the marker earlier. A process that is exiting has no environment any more,
+    and may still run for a while on a busy machine.
     """
     killed: list[int] = []
     for _ in range(MOST_SWEEPS):  # a killed process may have started another meanwhile

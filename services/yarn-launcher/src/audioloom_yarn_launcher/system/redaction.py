@@ -3,17 +3,13 @@
 The masked words travel in a variable that workers do not pass on to the command.
 """
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 
 from audioloom_stage.redaction import redact_words
 
 VARIABLE = "AUDIOLOOM_RUN_SECRETS"
-"""For workers: what the masked words are, by their place in the command, as JSON in base64.
-
-YARN writes variables into a script of shell as they are: no quote or dollar may be in this one.
-"""
+"""For workers: what the masked words are, by their place in the command, as JSON."""
 
 
 def hidden(command: Sequence[str]) -> dict[str, str]:
@@ -22,10 +18,10 @@ def hidden(command: Sequence[str]) -> dict[str, str]:
     words = {str(place): word for place, word in enumerate(command) if masked[place] != word}
     if not words:
         return {}
-    return {VARIABLE: base64.b64encode(json.dumps(words).encode()).decode()}
+    return {VARIABLE: json.dumps(words)}
 
 
 def restore(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
     """Restore the words that `redact_words` masked, from the variable that `hidden` made."""
-    words = json.loads(base64.b64decode(variables.get(VARIABLE, "")) or "{}")
+    words = json.loads(variables.get(VARIABLE, "{}"))
     return tuple(words.get(str(place), word) for place, word in enumerate(command))

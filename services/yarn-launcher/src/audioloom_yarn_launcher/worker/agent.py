@@ -24,26 +24,9 @@ from typing import TYPE_CHECKING
 from audioloom_storage import Location, locate
 
 from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.rendezvous import messages
 from audioloom_yarn_launcher.rendezvous.causes import describe_end
 from audioloom_yarn_launcher.rendezvous.kv import Equals, KeyValueStore, Put
-from audioloom_yarn_launcher.rendezvous.messages import (
-    GANG,
-    ORDER,
-    PLAN,
-    RANKS,
-    SIDECAR,
-    Exit,
-    Member,
-    Membership,
-    Plan,
-    Reason,
-    decode_plan,
-    encode,
-    order_key,
-    read_orders,
-    report_key,
-    sidecar_scope,
-)
 from audioloom_yarn_launcher.rendezvous.roles import (
     SIDECARS,
     TENSORBOARD,
@@ -84,7 +67,6 @@ class AgentContext:
         host: name of this machine for people.
         advertise: host name or address of this machine for the other workers.
         environment: environment of the command, without its place in the gang.
-        stop_grace_s: seconds from SIGTERM to SIGKILL of the command when the agent must stop.
         container: YARN's id of the container, if there is one. skein's ids, which own the keys,
             begin again with each application master.
         show: publishes a web page of this machine; answers the published address.
@@ -147,12 +129,12 @@ class Worker:
         self._told_to_stop = False
         self._stops: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._mine = State(id=me)
-        self._plan: Plan | None = None
+        self._plan: messages.Plan | None = None
         self._port: socket.socket | None = None
         self._binding = bind_address.Binding()
         self._running: _Running | None = None
         self._marker = ""
-        self._exit = Exit(id=me, code=None, stopped=True)
+        self._exit = messages.Exit(id=me, code=None, stopped=True)
         self._heartbeat = Heartbeat(store, me, self._wake, sidecar=self._is_sidecar)
 
     def stop(self) -> None:
@@ -175,12 +157,12 @@ class Worker:
     def run(self) -> int:
         """Take one action after the other until the run is over; return the exit code."""
         threading.Thread(target=self._end_if_hung, name="end-if-hung", daemon=True).start()
-        orders_prefix = SIDECAR if self._is_sidecar else ORDER
+        orders_prefix = messages.SIDECAR if self._is_sidecar else messages.ORDER
         self._store.subscribe(orders_prefix, self._wake)
         self._heartbeat.start()
         try:
             while True:
-                orders = read_orders(self._store.get_prefix(orders_prefix), self._scope)
+                orders = messages.read_orders(self._store.get_prefix(orders_prefix), self._scope)
                 if self._told_to_stop:
                     self._end_process(self._context.stop_grace_s)
                     return TOLD_TO_STOP  # its keys vanish, which informs the coordinator
@@ -215,8 +197,10 @@ class Worker:
     def _scope(self) -> str:
         """The prefix of all orders and reports of this worker, once it has a rank."""
         if not self._is_sidecar:
-            return GANG
-        return SIDECAR if self._mine.rank is None else sidecar_scope(self._mine.rank)
+            return messages.GANG
+        return (
+            messages.SIDECAR if self._mine.rank is None else messages.sidecar_scope(self._mine.rank)
+        )
 
     @property
     def _position(self) -> tuple[int, int]:
@@ -229,16 +213,16 @@ class Worker:
         return not group.sidecar if self._role is None else group.role == self._role
 
     def _claim(self) -> None:
-        plan = self._store.get_prefix(PLAN).get(PLAN)
+        plan = self._store.get_prefix(messages.PLAN).get(messages.PLAN)
         if plan is not None:
-            self._plan = decode_plan(plan)
-            taken = self._store.get_prefix(RANKS)
+            self._plan = messages.decode_plan(plan)
+            taken = self._store.get_prefix(messages.RANKS)
             mine = ranks_of(self._plan.roles, self._takes)
             first = self._prefer % max(len(mine), 1)
             for rank in mine[first:] + mine[:first]:
-                if report_key("rank", rank) in taken:
+                if messages.report_key("rank", rank) in taken:
                     continue
-                put = Put(report_key("rank", rank), self._mine.id, self._mine.id)
+                put = Put(messages.report_key("rank", rank), self._mine.id, self._mine.id)
                 if self._store.transaction([Equals(put.key, None)], [put]):
                     self._mine = replace(self._mine, rank=rank)
                     return
@@ -247,10 +231,10 @@ class Worker:
 
     def _prepare(self, rank: int, generation: int) -> None:
         self.end()
-        self._exit = Exit(id=self._mine.id, code=None, stopped=True)
+        self._exit = messages.Exit(id=self._mine.id, code=None, stopped=True)
         self._port = ports.hold()
         self._binding = bind_address.binding_of(self._context.advertise)
-        member = Member(
+        member = messages.Member(
             id=self._mine.id,
             address=ports.address(self._context.advertise, self._port),
             host=self._context.host,
@@ -259,17 +243,17 @@ class Worker:
         )
         # Meanwhile the generation may have changed, or another worker may hold the rank.
         still = [
-            Equals(order_key("generation", scope=self._scope), str(generation)),
-            Equals(report_key("rank", rank), self._mine.id),
+            Equals(messages.order_key("generation", scope=self._scope), str(generation)),
+            Equals(messages.report_key("rank", rank), self._mine.id),
         ]
-        key = report_key("ready", generation, rank, scope=self._scope)
-        if self._store.transaction(still, [Put(key, encode(member), self._mine.id)]):
+        key = messages.report_key("ready", generation, rank, scope=self._scope)
+        if self._store.transaction(still, [Put(key, messages.encode(member), self._mine.id)]):
             self._mine = State(id=self._mine.id, rank=rank, generation=generation)
             return
-        holder = self._store.get_prefix(RANKS).get(report_key("rank", rank))
+        holder = self._store.get_prefix(messages.RANKS).get(messages.report_key("rank", rank))
         self._mine = State(id=self._mine.id, rank=rank if holder == self._mine.id else None)
 
-    def _start(self, plan: Plan, membership: Membership) -> None:
+    def _start(self, plan: messages.Plan, membership: messages.Membership) -> None:
         rank, generation = self._position
         folder = locate(plan.folder)
         size = size_of(plan.roles)
@@ -313,11 +297,11 @@ class Worker:
         ending.callback(processes.sweep, self._marker)  # leftover children hold files and devices
         if tensorboard is not None:
             ending.callback(tensorboard.close)
-            key = report_key("page", generation, rank, scope=self._scope)
+            key = messages.report_key("page", generation, rank, scope=self._scope)
             put = partial(Put, key, owner=self._mine.id)
             tensorboard.begin(lambda page: self._store.transaction([], [put(page)]))
         self._running = _Running(process, log, ending)
-        self._exit = Exit(
+        self._exit = messages.Exit(
             id=self._mine.id, code=None, stopped=False, pid=process.pid, started=now()
         )
         self._heartbeat.watched = WatchedProcess(process.pid, plan.frozen_s / 2)
@@ -353,7 +337,7 @@ class Worker:
         self._note_exit(self._running, stopped=stopped)
 
     def _note_exit(
-        self, running: _Running, *, stopped: bool, reason: Reason = "", text: str = ""
+        self, running: _Running, *, stopped: bool, reason: messages.Reason = "", text: str = ""
     ) -> None:
         self._heartbeat.watched = None
         running.ending.close()
@@ -371,8 +355,11 @@ class Worker:
 
     def _report(self) -> None:
         rank, generation = self._position
-        report = Put(report_key("exit", generation, rank, scope=self._scope), encode(self._exit))
-        first = Put(report_key("first", generation, scope=self._scope), str(rank))
+        report = Put(
+            messages.report_key("exit", generation, rank, scope=self._scope),
+            messages.encode(self._exit),
+        )
+        first = Put(messages.report_key("first", generation, scope=self._scope), str(rank))
         was_first = self._exit.failed and self._store.transaction(
             [Equals(first.key, None)], [first, report]
         )

@@ -19,13 +19,7 @@ HEARTBEAT_EVERY_S = 1.0
 
 @dataclass
 class WatchedProcess:
-    """A process that the heartbeat thread watches.
-
-    Args:
-        limit_s: seconds for which it may be stopped.
-        since: time of the stop, by this machine's monotonic clock; None while it runs.
-        frozen: it was stopped for longer than the limit.
-    """
+    """A process, and *since* when it is stopped; after *limit_s* seconds of that it is frozen."""
 
     pid: int
     limit_s: float
@@ -47,8 +41,7 @@ class WatchedProcess:
 class Heartbeat:
     """The heartbeats of a worker, sent by a thread that also watches its process.
 
-    Args:
-        changed: called, from the thread, when the process is found frozen.
+    The thread calls *changed* when it finds the process frozen.
     """
 
     def __init__(

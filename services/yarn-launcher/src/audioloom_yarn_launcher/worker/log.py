@@ -29,9 +29,7 @@ def open_log(
     """Open a new log in the run folder, or with *again* that of an earlier process of this attempt.
 
     The *size* of the run, in processes, decides how often pieces of a log are published.
-
-    Raises:
-        FileExistsError: this rank has a log of this attempt already.
+    FileExistsError if this rank has a log of this attempt already.
     """
     if appends(run):
         return DirectLog(run, rank, attempt, again=again)

@@ -15,17 +15,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from audioloom_stage.escapes import safe_text
-from audioloom_storage import (
-    AlreadyExists,
-    Location,
-    NotFound,
-    StorageError,
-    create,
-    list_folder,
-    remove,
-)
+from audioloom_storage import AlreadyExists, Location, StorageError, create, remove
 
-from audioloom_yarn_launcher.runs.layout import log_piece, log_span
+from audioloom_yarn_launcher.runs.layout import entries, log_piece, log_span
 
 FIRST_WAIT_S, MOST_WAIT_S = 10.0, 600.0
 PIECES_A_SECOND = 5.0
@@ -37,11 +29,9 @@ CHUNK_BYTES = 1 << 20
 
 
 class LogPieces:
-    """Publishes a file that grows as the pieces of a log.
+    """Publishes a file that grows, *source*, as the pieces of a log.
 
     Args:
-        folder: the folder for the logs of this rank.
-        source: descriptor of the file.
         size: number of processes that publish logs.
         again: the log continues that of an earlier process of this attempt.
         now: time of the start, by the clock whose time `look` gets.
@@ -61,7 +51,8 @@ class LogPieces:
     ) -> None:
         self._folder, self._attempt, self._source, self._chance = folder, attempt, source, chance
         self._wait = self._least = max(FIRST_WAIT_S, size / PIECES_A_SECOND)
-        self._before = self._end_of_before() if again else 0
+        spans = [log_span(entry, attempt) for entry in entries(folder)] if again else []
+        self._before = max((end for _, end in filter(None, spans)), default=0)
         self._published, self._mergeable_from = 0, 0
         self._small: list[Location] = []
         self._any = again
@@ -127,9 +118,3 @@ class LogPieces:
 
     def _waiting(self) -> int:
         return os.fstat(self._source).st_size - self._published
-
-    def _end_of_before(self) -> int:
-        with suppress(NotFound):
-            spans = [log_span(entry, self._attempt) for entry in list_folder(self._folder)]
-            return max((end for _, end in filter(None, spans)), default=0)
-        return 0

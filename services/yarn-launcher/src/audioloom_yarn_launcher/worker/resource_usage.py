@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.system.processes import output_of
 
 ASK_WITHIN_S = 5.0
@@ -18,10 +19,7 @@ def container_limit_bytes() -> int | None:
 
 def memory_bytes(pid: int) -> int:
     """Return the memory (PSS, with its share of shared pages) of a process; 0 if it is gone."""
-    try:
-        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
+    lines = text_of(_PROC / str(pid) / "smaps_rollup").splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
 
 

@@ -18,12 +18,7 @@ LOOK_AFTER_S = (2.0, 3.0, 5.0, 20.0, 30.0, 240.0)
 class SocketWatch:
     """A thread that looks at the listening sockets a few times until it is closed.
 
-    Args:
-        pid: id of the command's process.
-        marker: value of `processes.MARKER` in all its processes; finds daemons, which are no
-            children.
-        address: the address at which the command should listen.
-        report: receives a line for each socket that strangers can reach.
+    The marker in the processes' environment finds daemons, which are no children of *pid*.
     """
 
     def __init__(

@@ -24,12 +24,9 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class State:
-    """The state of a worker.
+    """The state of a worker: its rank, the generation that it is ready for, and its process in it.
 
     Args:
-        generation: the generation that it is ready for.
-        started: it has started its process in this generation.
-        running: the process has not ended.
         reported: it has reported how the process ended, or that there was none.
     """
 

@@ -75,7 +75,6 @@ class StatusReport:
         put: stores the status, as JSON.
         about: rank, attempt and generation of the process.
         size: number of processes that report: many report more seldom.
-        log_url: where the node shows the log, if it does.
     """
 
     def __init__(

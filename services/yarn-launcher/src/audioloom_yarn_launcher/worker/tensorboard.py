@@ -26,12 +26,9 @@ _IN_NAME = "tfevents"  # in the name of every file that TensorBoard reads
 
 
 class TensorBoard:
-    """The web page of one TensorBoard process.
+    """The web page of one TensorBoard process; *show* publishes it and answers its address.
 
-    Args:
-        host: name or address of this machine for others.
-        show: publishes a page of this machine; answers the published address.
-        below: folder for the copy of the events; by default the folder for temporary files.
+    The copy of the events lies *below* a folder, by default that for temporary files.
     """
 
     def __init__(
@@ -93,11 +90,7 @@ class TensorBoard:
 
 
 def follow(events: Location, copy: Path) -> None:
-    """Append to the copy the events that are new in the original.
-
-    Raises:
-        StorageError, OSError: a later call appends the rest.
-    """
+    """Append new events to the copy; a later call goes on after a StorageError or OSError."""
     with suppress(NotFound):  # there are no events yet
         for entry in walk(events):
             if _IN_NAME in entry.location.name and not entry.is_folder:

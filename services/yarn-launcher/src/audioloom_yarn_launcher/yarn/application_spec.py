@@ -7,20 +7,40 @@ separate environment, and neither is on the other's path.
 """
 
 import shlex
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.yarn.container_variables import carry
-from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NAME
 
+LAUNCHER, ENVIRONMENT = "launcher", "environment"
+"""The folders of the launcher's own environment and of the command's in a container."""
+NODE_PYTHON = "AUDIOLOOM_NODE_PYTHON"
+"""The variable that names the Python which the node is to have."""
+JOB, HEARTBEAT = "job.json", "heartbeat.jar"
+"""The files of the application master: its run, and how often it asks the ResourceManager."""
+NAME = "audioloom "
+"""The beginning of an application's name; the folder of its run follows."""
+HEARTBEAT_MS = 500
+"""The interval at which the master asks the ResourceManager, of which it hears of ended containers
+and requests new ones; the default of 5 s was most of the time that a gang took to start or restart.
+skein has no setting for it: it takes half of a cluster property that it uses for nothing else.
+Hadoop also reads a `hadoop-site.xml` from the class path, which includes each jar in the master's
+folder. So the cluster's own files stay unchanged."""
 MASTERS = 2
 """When one is lost with its coordinator, YARN starts another, which goes on with the run. skein has
 YARN do that after a run that failed, too: the second one finds so, and ends in the same way."""
 _TYPES = (".tar.gz", ".tgz", ".zip")
+_SITE = f"""\
+<configuration>
+  <property><name>yarn.am.liveness-monitor.expiry-interval-ms</name>\
+<value>{2 * HEARTBEAT_MS}</value><final>true</final></property>
+</configuration>
+"""
 
 
 @dataclass(frozen=True)
@@ -30,11 +50,9 @@ class Shape:
     Args:
         run_folder: URI of the run folder, a part of the application's name.
         roles: resources of each role, each a skein service; the first worker is `worker_0`.
-        environment: URI of the command's environment, or None.
         public: everybody may read the environment, so a node keeps one copy for all users.
         files: URI by name, for the working folder of each worker.
         folders: archive by name; each is unpacked into a folder of that name.
-        advertise: template of a worker's address.
         systems: HDFS besides the default one that need tokens.
     """
 
@@ -87,7 +105,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
                 **{name: _file(f"{folder}/{name}") for name in (JOB, HEARTBEAT)},
             },
             "env": dict(shape.coordinator_variables),
-            "script": f"{program} coordinator --job={JOB}\n",
+            "script": f"{program} coordinator\n",
             "log_level": "WARN",
         },
         "services": {
@@ -107,11 +125,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
 
 
 def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
-    """Refuse resources that no node has, before YARN is asked for them.
-
-    Raises:
-        NotOffered: no node is large enough.
-    """
+    """Refuse resources that no node has, before YARN is asked for them: NotOffered."""
     if not nodes:
         label = shape.node_label
         raise NotOffered(
@@ -132,6 +146,12 @@ def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
                 found=str(asked),
                 hint=f"Ask for less with {flags}.",
             )
+
+
+def write_heartbeat(jar: Path) -> None:
+    """Write the jar that sets the interval; it must be on the application master's class path."""
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("hadoop-site.xml", _SITE)
 
 
 def archive_suffix(uri: str) -> str | None:

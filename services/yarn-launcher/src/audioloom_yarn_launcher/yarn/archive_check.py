@@ -22,13 +22,10 @@ log = structlog.get_logger()
 
 
 def check_members(archive: Location) -> None:
-    """Refuse an archive that would write outside of the folder that it is unpacked into.
+    """Refuse an archive that is damaged, or would write outside of its folder: BadArchive.
 
     An archive that this program packed, by its name, and that only this user can write is trusted
     unread: it may be large.
-
-    Raises:
-        BadArchive: the archive would write outside, or is damaged.
     """
     if PACKED_BY_US.fullmatch(archive.name) and is_own(archive):
         return

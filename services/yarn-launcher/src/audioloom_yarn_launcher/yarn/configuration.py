@@ -21,11 +21,7 @@ DEFAULT_SYSTEM = "fs.defaultFS"
 
 
 def find_hadoop() -> Hadoop:
-    """Find the cluster that HADOOP_CONF_DIR names.
-
-    Raises:
-        NoCluster: it names none.
-    """
+    """Find the cluster that HADOOP_CONF_DIR names; NoCluster if it names none."""
     try:
         return configuration.find_hadoop()
     except NotConfigured as error:
@@ -33,11 +29,7 @@ def find_hadoop() -> Hadoop:
 
 
 def check_reachable(hadoop: Hadoop) -> None:
-    """Check within seconds that a ResourceManager listens.
-
-    Raises:
-        ResourceManagerDown: none does.
-    """
+    """Check within seconds that a ResourceManager listens; ResourceManagerDown if none."""
     refusals = unreachable(hadoop.managers, ANSWER_WITHIN_S)
     if refusals:
         raise ResourceManagerDown(
@@ -50,11 +42,7 @@ def check_reachable(hadoop: Hadoop) -> None:
 
 
 def check_programs() -> None:
-    """Check that the programs are there that skein starts.
-
-    Raises:
-        NoCluster: one is missing.
-    """
+    """Check that the programs are there that skein starts; NoCluster if one is missing."""
     find_java()
     find_yarn()
 
@@ -91,9 +79,8 @@ def check_default_system(hadoop: Hadoop) -> None:
     """Check that the file system in `fs.defaultFS` answers.
 
     Raises:
-        NoCluster: `fs.defaultFS` names none, so submitted files would stay on this machine.
-        ServiceDown: no NameNode answers.
-        StorageError: the NameNode refuses.
+        NoCluster: it names none, so submitted files would stay on this machine.
+        ServiceDown, StorageError: no NameNode answers, or it refuses.
     """
     where, named = hadoop.conf / "core-site.xml", hadoop.value(DEFAULT_SYSTEM)
     if not named:

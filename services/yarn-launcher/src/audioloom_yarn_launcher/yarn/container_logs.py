@@ -22,11 +22,9 @@ _HEAD = re.compile(rb"LogLength: *([0-9]+)\r?\nLogContents:\r?\n")
 
 
 def last_bytes(page: str, size: int) -> tuple[int, bytes] | None:
-    """Return the length of a log and its last bytes; None if the node does not answer.
+    """Return the length of a log and its last *size* bytes; None if the node does not answer.
 
-    Args:
-        page: `http://node/ws/v1/node/containers/<container>/logs/<file>`.
-        size: number of bytes wanted.
+    The page is `http://node/ws/v1/node/containers/<container>/logs/<file>`.
     """
     try:
         body = fetch(f"{page}?size=-{size}", most_bytes=size + _MOST_AROUND)

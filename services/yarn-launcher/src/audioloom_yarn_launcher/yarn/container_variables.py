@@ -59,11 +59,8 @@ def docker_variables(
         return {}
     found = {f"{_RUNTIME}TYPE": "docker", f"{PREFIX}IMAGE": image}
     if mounts:
-        found[f"{PREFIX}MOUNTS"] = ",".join(map(_whole, mounts))
+        whole = (m if m.endswith((":ro", ":rw")) else f"{m}:ro" for m in mounts)
+        found[f"{PREFIX}MOUNTS"] = ",".join(whole)
     if network is not None:
         found[f"{PREFIX}CONTAINER_NETWORK"] = network
     return found
-
-
-def _whole(mount: str) -> str:
-    return mount if mount.endswith((":ro", ":rw")) else f"{mount}:ro"

@@ -34,8 +34,7 @@ ENDED = ("SUCCEEDED", "FAILED", "KILLED")
 class SkeinWorkers:
     """`Workers` of a YARN cluster; the application master itself restarts no container.
 
-    Args:
-        changed: called, from any thread, when a container has ended.
+    They call *changed*, from any thread, when a container has ended.
     """
 
     def __init__(

@@ -57,15 +57,14 @@ _KNOWN: dict[Cause, tuple[int, Reason, str]] = {
 
 @dataclass(frozen=True)
 class ContainerState:
-    """A container, as the application master sees it.
+    """A container, as the application master sees it; "" and None before it is allocated.
 
     Args:
         id: skein's id, such as `worker_0`.
-        state: `REQUESTED`, `RUNNING`, …
-        node: `host:port` of its node's web page, "" before allocation.
-        since_s: seconds since its start, None before that.
+        node: `host:port` of its node's web page.
+        since_s: seconds since its start.
         told: YARN's diagnostics after the end.
-        container: YARN's id of the container, "" before allocation.
+        container: YARN's id of the container.
     """
 
     id: str

@@ -65,11 +65,7 @@ def _read(skein: Any, folder: Path) -> Any:
 
 
 def life_of(security: Any) -> Life:
-    """Read the validity of a key.
-
-    Raises:
-        ValueError: it is not a key.
-    """
+    """Read the validity of a key; ValueError if it is no key."""
     from cryptography import x509  # noqa: PLC0415 - skein needs it too
 
     certificate = x509.load_pem_x509_certificate(security._get_bytes("cert"))  # noqa: SLF001
@@ -119,8 +115,7 @@ class Login:
 def read_login(keytab: str | None, principal: str | None) -> Login | None:
     """Read the login that the flags name; hdfs:// of this process uses it too. None without flags.
 
-    Raises:
-        Usage: one flag is given without the other, or the keytab does not exist.
+    Usage if one flag is given without the other, or the keytab cannot be read.
     """
     if keytab is None and principal is None:
         return None

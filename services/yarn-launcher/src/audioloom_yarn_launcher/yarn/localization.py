@@ -57,9 +57,7 @@ def _applies(requirement: str, extras: frozenset[str]) -> bool:
 def check_archive(text: str) -> str:
     """Check that the archive of an environment exists and can be unpacked; return its URI.
 
-    Raises:
-        InputMissing: it does not exist or cannot be unpacked.
-        BadArchive: it is damaged, or would write outside of its folder.
+    InputMissing if not, or BadArchive from `check_members`.
     """
     location = locate(text)
     if archive_suffix(location.name) is None:
@@ -86,8 +84,7 @@ _LEFT_OUT = frozenset({"__pycache__", ".git", ".venv"})
 def pack_folder(folder: Path, target: Path) -> None:
     """Pack the content of a folder into a `.tar.gz`, without bytecode, `.git` and `.venv`.
 
-    Raises:
-        Usage: a link leads out of the folder, or a member is neither file nor folder.
+    Usage if a link leads out of the folder, or a member is neither file nor folder.
     """
     with tarfile.open(target, "w:gz", compresslevel=1) as tar:
         for path in sorted(folder.rglob("*")):

@@ -27,13 +27,7 @@ ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "GONE"})
 
 @dataclass(frozen=True)
 class Application:
-    """The ResourceManager's answer about an application.
-
-    Args:
-        state: YARN's state, or GONE if YARN does not know the application.
-        diagnostics: why it is not running.
-        name: its name at submission.
-    """
+    """The ResourceManager's answer about an application; its state is GONE if it knows none."""
 
     state: str
     diagnostics: str = ""

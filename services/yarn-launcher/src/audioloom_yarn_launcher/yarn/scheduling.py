@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audioloom_hadoop.rest import rows
+from audioloom_hadoop.rest import queues, rows
 
 NOT_TOLD = "the ResourceManager does not tell why"
 NO_REASON = "the ResourceManager gives no reason"
@@ -23,14 +23,7 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Answers:
-    """The ResourceManager's answers, each None without an answer.
-
-    Args:
-        application: from `cluster/apps/<id>`.
-        nodes: from `cluster/nodes`.
-        scheduler: from `cluster/scheduler`.
-        activities: from `cluster/scheduler/app-activities/<id>`, summarised.
-    """
+    """The ResourceManager's answers to the requests of `why_not_allocated`; None without one."""
 
     application: Json | None
     nodes: Json | None = None
@@ -93,7 +86,7 @@ def _request(application: Json) -> Request | None:
     return Request(largest.asked, total, largest.label)
 
 
-def _queue_limits(path: list[Json], request: Request) -> Iterator[str]:
+def _queue_limits(path: Sequence[Json], request: Request) -> Iterator[str]:
     """Name the queues, from the root to the application's, whose limit the request exceeds."""
     if path and request.label and not any(_most(path[-1], request.label).values()):
         name = path[-1].get("queueName")
@@ -107,7 +100,7 @@ def _queue_limits(path: list[Json], request: Request) -> Iterator[str]:
             yield f"queue {queue.get('queueName')} may have {short}"
 
 
-def _user_limit(path: list[Json], request: Request, user: str) -> Iterator[str]:
+def _user_limit(path: Sequence[Json], request: Request, user: str) -> Iterator[str]:
     """Name the user's limit if it is exceeded: YARN lets a user exceed it by one container."""
     if not path or request.label:
         return  # YARN does not show a user's limit for the nodes of a label
@@ -154,21 +147,13 @@ def _said(activity: Any) -> Iterator[str]:
             yield from _said(each)
 
 
-def _path(scheduler: Json | None, name: str) -> list[Json]:
+def _path(scheduler: Json | None, name: str) -> list[dict[str, Any]]:
     """Return the queues from the root to the queue of that name or path; [] if it is unknown."""
-    root = ((scheduler or {}).get("scheduler") or {}).get("schedulerInfo")
-    if not isinstance(root, Mapping) or root.get("type") != "capacityScheduler":
-        return []
-    return _descend(root, name.rpartition(".")[2])
-
-
-def _descend(queue: Json, leaf: str) -> list[Json]:
-    below = rows((queue.get("queues") or {}).get("queue"))
-    if not below:
-        return [queue] if queue.get("queueName") == leaf else []
-    for each in below:
-        if found := _descend(each, leaf):
-            return [queue, *found]
+    leaf = name.rpartition(".")[2]
+    for path in queues(scheduler):
+        found = path[-1].get("queueName") == leaf and not path[-1].get("queues")
+        if found and path[0].get("type") == "capacityScheduler":
+            return path
     return []
 
 

@@ -40,8 +40,7 @@ def as_store_lost(*more: type[Exception]) -> Iterator[None]:
 def current_application() -> Any:
     """Return the `skein.ApplicationClient` of this container's application.
 
-    Raises:
-        ValueError, FileNotFoundError: this process runs in no skein container.
+    ValueError or FileNotFoundError in a process that runs in no skein container.
     """
     return client_kind(ANSWER_WITHIN_S).from_current()
 

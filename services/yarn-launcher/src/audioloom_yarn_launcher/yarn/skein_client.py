@@ -23,6 +23,7 @@ from audioloom_yarn_launcher.errors import (
 from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop, encode
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.system import processes
+from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.yarn.configuration import check_programs, check_reachable
 from audioloom_yarn_launcher.yarn.credentials import Login, own_key
 from audioloom_yarn_launcher.yarn.diagnostics import refused
@@ -30,7 +31,7 @@ from audioloom_yarn_launcher.yarn.resource_manager import Application
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
 DRIVER_MEMORY = "-Xmx256m"
-TAIL_BYTES = 8192
+TAIL_CHARACTERS, MOST_LINES = 8192, 6
 ANSWER_WITHIN_S = 15.0
 _NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J| INFO |WARN util.NativeCodeLoader")
 
@@ -47,11 +48,7 @@ class Cluster:
         self._asks = ThreadPoolExecutor(1, "driver")
 
     def check_queue(self, name: str) -> None:
-        """Refuse a queue that does not exist.
-
-        Raises:
-            NotOffered: it does not exist.
-        """
+        """Refuse a queue that does not exist: NotOffered."""
         try:
             self._ask(lambda: self._client.get_queue(name))
         except (NotOffered, ApplicationLost):
@@ -87,11 +84,7 @@ class Cluster:
         return Application(str(found.state), found.diagnostics or "")
 
     def stop(self, application: str, stop: Stop) -> None:
-        """Ask the coordinator to end the run.
-
-        Raises:
-            ApplicationLost: it cannot be asked.
-        """
+        """Ask the coordinator to end the run; ApplicationLost if it cannot be asked."""
 
         def tell() -> None:
             with self._client.connect(application, wait=False) as master:
@@ -175,11 +168,8 @@ class Cluster:
 def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
     """Connect to a cluster; the driver's JVM has ended when the block has.
 
-    Without a login, the driver uses the user's Kerberos ticket.
-
-    Raises:
-        NoCluster: Java, `yarn`, or something they need is missing.
-        ResourceManagerDown: no ResourceManager answers.
+    Without a login, the driver uses the user's Kerberos ticket. ResourceManagerDown if none
+    answers; NoCluster if Java, `yarn`, or something that they need is missing.
     """
     check_programs()
     check_reachable(hadoop)
@@ -230,11 +220,8 @@ def _no_driver(hadoop: Hadoop, found: str) -> NoCluster:
     return NoCluster(summary, where=hadoop.conf, found=found, hint=hint)
 
 
-def tail_of(log: Path, lines: int = 6) -> str:
+def tail_of(log: Path) -> str:
     """Return the last lines of a log that are not noise."""
-    try:
-        text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
-    except OSError:
-        return ""
-    kept = [line.strip() for line in text.splitlines() if not _NOISE.search(line)]
-    return " | ".join(kept[-lines:])
+    lines = text_of(log)[-TAIL_CHARACTERS:].splitlines()
+    kept = [line.strip() for line in lines if not _NOISE.search(line)]
+    return " | ".join(kept[-MOST_LINES:])
