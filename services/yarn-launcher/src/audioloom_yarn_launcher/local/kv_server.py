@@ -114,10 +114,24 @@ def _answer(
                 watched.append(prefix)
                 return {"done": True}
             case {"if": list(conditions), "do": list(operations)}:
-                puts = [Put(*parts) for parts in operations]
-                if others := {put.owner for put in puts} - {None, owner}:
-                    return {"error": f"{owner} cannot own keys as {others.pop()}"}
-                return {"done": store.transaction([Equals(*parts) for parts in conditions], puts)}
-    except (ValueError, TypeError) as error:
+                asked = [_put(parts, owner) for parts in operations]
+                return {"done": store.transaction([_equals(parts) for parts in conditions], asked)}
+    except ValueError as error:
         return {"error": str(error)}
     return {"error": f"expected get, subscribe or if and do, found {line[:200]!r}"}
+
+
+def _equals(parts: Any) -> Equals:
+    match parts:
+        case [str(key), str() | None as value]:
+            return Equals(key, value)
+    raise ValueError(f"expected a condition, found {parts!r}")
+
+
+def _put(parts: Any, owner: str) -> Put:
+    match parts:
+        case [str(key), str() | None as value, str() | None as named]:
+            if named not in (None, owner):
+                raise ValueError(f"{owner} cannot own keys as {named}")
+            return Put(key, value, named)
+    raise ValueError(f"expected an operation, found {parts!r}")
