@@ -72,7 +72,7 @@ def test_a_column_of_another_type_is_named(root: Location) -> None:
     schema = features_schema(FEATURE)
     at = schema.get_field_index("label")
     other = schema.set(at, pa.field("label", pa.int64()))
-    pq.write_table(pa.Table.from_pylist([window(None, label=7)], other), out)
+    pq.write_table(pa.Table.from_pylist([window(None) | {"label": 7}], other), out)
     with pytest.raises(BadFeatures, match="column label of type string, found int64"):
         read_feature_sample(run(root, out.getvalue()))
 

@@ -39,7 +39,7 @@ def test_labels_furthest_from_the_request_come_first() -> None:
     even["val"]["l777"] = 3
     shown = text(shards(labels, even))
     assert "requested 75.0% 25.0% l777 50.0% 50.0%" in shown
-    assert "Of 1,000 labels, the 50 furthest from the requested split." in shown
+    assert "Of 1,000 labels, the 50 furthest from the first row." in shown
 
 
 def test_splits_by_pattern_have_no_request() -> None:
@@ -49,6 +49,14 @@ def test_splits_by_pattern_have_no_request() -> None:
     shown = text(manifest.model_copy(update={"recipe": recipe}))
     assert "split records share recordings" in shown
     assert "splits by a pattern" in shown
+    assert "all labels 75.0% 25.0%" in shown
+
+
+def test_of_many_splits_the_first_have_columns() -> None:
+    """The bar shows all of them."""
+    manifest = shards(["a"], {f"fold{n}": {"a": 4} for n in range(30)})
+    assert "fold6 fold7 records requested" in text(manifest)
+    assert 2 * 30 <= shards_sections(manifest).partition("Labels in each")[2].count("<rect")
 
 
 def test_weights_numbers_and_windows_left_out_are_shown() -> None:

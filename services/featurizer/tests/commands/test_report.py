@@ -40,7 +40,7 @@ def test_a_run_has_its_labels_lengths_refusals_and_pictures(source: Path, root: 
     to = root.parent / "page.html"
     report(ReportSettings(manifest=opened.folder.path, to=str(to), files=files))
     text = to.read_text()
-    for told in ("no/s8-bad.wav", "empty", "all 8 windows", "mean mfcc of yes", "shortest"):
+    for told in ("no/s8-bad.wav", "empty", "all 7 windows", "mean mfcc of yes", "shortest"):
         assert told in text
     few = root.parent / "few.html"
     report(ReportSettings(manifest=opened.folder.path, to=str(few), files=1))

@@ -102,7 +102,7 @@ def _about_groups(groups: Sequence[str | None], totals: Counter[str | None], mos
         "A column of squares is a group; no square is no recording. From left to right the largest"
         f" {len(groups)} of {len(totals):,} groups: {first}{' …' if len(groups) > _NAMED else ''}"
     )
-    return joined(note(text), heat_legend("1", f"{most:,} recordings"))
+    return joined(note(text), heat_legend("1", f"{most:,} recordings") if most > 1 else None)
 
 
 def _lengths(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup]:

@@ -11,6 +11,7 @@ from audioloom_runs.pages.parts import amounts, cut, facts, note, section, table
 from audioloom_runs.tables import size_text
 
 _MOST_ROWS = 50
+_MOST_SPLITS = 8
 _FIRST = ("train", "val", "test")
 
 
@@ -43,15 +44,9 @@ def _contents(manifest: ShardsManifest) -> Iterator[tuple[str, str]]:
     yield "feature", f"{stats.feature.name}, {rows:,} × {frames:,}, {stats.feature.dtype}"
     yield "records", f"{sum(each.records for each in stats.splits.values()):,}"
     yield "labels", f"{len(stats.labels):,}" if stats.labels else "none"
-    yield (
-        "splits by",
-        "a pattern" if recipe.split_pattern else "group" if recipe.splits else "a table",
-    )
-    yield "stratified", "by label" if recipe.stratify else ""
-    yield (
-        "resampling",
-        "" if recipe.resample == "none" else f"of the training split: {recipe.resample}",
-    )
+    by = "a pattern" if recipe.split_pattern else "group" if recipe.splits else "a table"
+    yield "splits by", f"{by}, stratified by label" if recipe.stratify else by
+    yield "resampling", recipe.resample
     yield "format", f"{recipe.format}, compression {recipe.compression}"
 
 
@@ -95,16 +90,17 @@ def _labels(manifest: ShardsManifest) -> list[Markup | None]:
     weights = stats.class_weights or {}
     order = sorted(found, key=distance, reverse=True)
     target = {name: wanted.get(name, 0) for name in splits}
-    rows = [_row(element("b", "requested"), target, "", "" if weights else None)]
+    first = element("b", "requested" if manifest.recipe.splits else "all labels")
+    rows = [_row(first, target, "", "" if weights else None)]
     for label in order[:_MOST_ROWS]:
         total, shares = found[label]
         weight = f"{weights.get(label, 1):.3g}" if weights else None
         rows.append(_row(label, shares, f"{total:,}", weight))
-    head = ("label", "", *splits, "records", *(("weight",) if weights else ()))
+    head = ("label", "", *[*splits][:_MOST_SPLITS], "records", *(("weight",) if weights else ()))
     return [
         colour_keys(splits),
         table(head, rows, words=2),
-        cut(len(rows) - 1, len(stats.labels), "labels", "furthest from the requested split"),
+        cut(len(rows) - 1, len(stats.labels), "labels", "furthest from the first row"),
         *(
             warning(
                 f"Labels without a record in {name}",
@@ -116,7 +112,7 @@ def _labels(manifest: ShardsManifest) -> list[Markup | None]:
 
 
 def _row(label: Child, shares: Mapping[str, float], total: str, weight: str | None) -> list[Child]:
-    told = (f"{share:.1%}" for share in shares.values())
+    told = (f"{share:.1%}" for share in [*shares.values()][:_MOST_SPLITS])
     return [label, meter(shares.values()), *told, total, *([] if weight is None else [weight])]
 
 
