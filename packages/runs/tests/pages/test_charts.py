@@ -27,7 +27,7 @@ def points(chart: str) -> list[tuple[float, float]]:
 
 def test_nothing_is_not_drawn() -> None:
     """No axes around nothing; nor around what is not finite."""
-    for lines in ({}, {"train": []}, {"train": [(1.0, float("nan"))]}):
+    for lines in ({}, {"train": []}, {"train": [(1.0, float("nan")), (2.0, -1.7e308)]}):
         assert "Nothing to draw." in line_chart(lines, x="epoch", y="loss")
 
 

@@ -30,6 +30,15 @@ def test_an_empty_run_is_told() -> None:
     assert "No values were read" in shown
 
 
+def test_counts_that_contradict_one_another_make_a_page() -> None:
+    """A forged manifest or file must not end the site about all other runs."""
+    manifest = features(["a"], refusals={"none": 0})
+    counts = {"labels": {"a": 0}, "recordings": 0, "windows": 0, "refused": 7}
+    forged = manifest.model_copy(update={"stats": manifest.stats.model_copy(update=counts)})
+    found = sample(["a"], ["g"], seconds=[float("nan"), -1.0, 1e300], windows=0)
+    assert "There are no recordings." in text(forged, found)
+
+
 def test_recordings_without_label_or_group_are_told() -> None:
     """In a row of their own, and with what follows from it."""
     shown = text(features([]), sample([None], [None]))

@@ -126,8 +126,8 @@ def test_splits_stand_side_by_side(tmp_path: Path, browser: Page) -> None:
 def test_many_classes_stay_readable() -> None:
     """The fifty in most mistakes, and the two hundred of the lowest recall; it says so."""
     html = report("run", [], HISTORY, evaluation(tuple(f"word{n}" for n in range(300))), [], {})
-    assert "Of 300 classes these 50 have most errors." in html
-    assert "Of 300 classes the 200 of the lowest recall." in html
+    assert "Of 300 classes, the 50 with most errors." in html
+    assert "Of 300 classes, the 200 of the lowest recall." in html
     assert 100 == html.count('class="tilt"')  # 50 of each split
 
 

@@ -17,6 +17,7 @@ _MORE = ("#000000", "#f0e442", "#595959", "#8c8c8c", "#bfbfbf")
 _BAR_WIDTH, _BAR_HEIGHT = 900.0, 30.0
 _TICKS = 5
 _BINS = 20
+_HUGE = 1e150  # the width of an axis must be finite
 _MARKED = 40
 
 Points = Sequence[tuple[float, float]]
@@ -47,9 +48,12 @@ def line_chart(
 ) -> Markup:
     """Draw lines over shared axes, with a legend; *limits* are those of the y axis.
 
-    Points go from left to right; those that are not finite are left out.
+    Points go from left to right; those that are huge or not finite are left out.
     """
-    shown = {name: [p for p in line if all(map(math.isfinite, p))] for name, line in lines.items()}
+    shown = {
+        name: [point for point in line if all(abs(value) < _HUGE for value in point)]
+        for name, line in lines.items()
+    }
     points = [point for line in shown.values() for point in line]
     if not points:
         return element("p", "Nothing to draw.", class_="quiet")

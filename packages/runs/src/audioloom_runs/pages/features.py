@@ -16,6 +16,7 @@ from audioloom_runs.pages.parts import amounts, cut, facts, note, section, table
 _MOST_ROWS = 50
 _MOST_GROUPS = 48
 _NAMED = 5
+_LONGEST = 1e9  # seconds that a file may claim
 _LIMIT = 2.0  # standard deviations, the ends of the colours
 _WITHOUT = "no label"
 
@@ -77,7 +78,7 @@ def _labels(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup | 
         rows.append(
             (
                 _name(label),
-                meter([count / shown[0][1]]),
+                meter([count / max(1, shown[0][1])]),
                 f"{count:,}",
                 f"{found.total():,}",
                 f"{len(found.keys() - {None}):,}",
@@ -106,9 +107,9 @@ def _about_groups(groups: Sequence[str | None], totals: Counter[str | None], mos
 
 
 def _lengths(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup]:
-    if not sample.seconds:
+    ordered = sorted(each for each in sample.seconds if 0 <= each < _LONGEST)
+    if not ordered:
         return [note("There are no recordings.")]
-    ordered = sorted(sample.seconds)
     padding = 1 - sample.frames / (sample.windows * manifest.recipe.feature.shape[1])
     told = (
         f"{len(ordered):,} recordings: shortest {ordered[0]:,.2f} s, median"
@@ -121,17 +122,19 @@ def _lengths(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup]:
 
 def _refusals(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup]:
     stats = manifest.stats
-    if not stats.refused:
-        return [note("No recording was refused.")]
     named = Counter(stats.refusals).most_common()
+    if not named:
+        return [note("No recording was refused.")]
+    most = max(1, named[0][1])
     rows = [
-        (kind, _examples(sample.refusals.get(kind, ())), f"{count:,}", meter([count / named[0][1]]))
+        (kind, _examples(sample.refusals.get(kind, ())), f"{count:,}", meter([count / most]))
         for kind, count in named
     ]
-    told = f"{stats.refused:,} of {stats.recordings:,} recordings were refused"
+    share = f"{stats.refused / max(1, stats.recordings):.2%}"
+    told = f"{stats.refused:,} of {stats.recordings:,} recordings were refused ({share})."
     return [
         table(("class", "examples", "recordings", ""), rows, words=2),
-        note(f"{told} ({stats.refused / stats.recordings:.2%}). The ledger lists all of them."),
+        note(f"{told} The ledger lists all of them."),
     ]
 
 

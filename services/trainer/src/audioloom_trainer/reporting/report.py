@@ -10,6 +10,7 @@ import numpy as np
 from audioloom_runs.pages.charts import colour_keys, line_chart, reliability_chart
 from audioloom_runs.pages.markup import Markup, element, page
 from audioloom_runs.pages.parts import (
+    cut,
     epoch_charts,
     facts,
     note,
@@ -86,7 +87,7 @@ def _scores(splits: Mapping[str, Any]) -> Markup:
 def _each(
     heading: str,
     splits: Mapping[str, Any],
-    content: Callable[[Mapping[str, Any]], Iterable[Markup]],
+    content: Callable[[Mapping[str, Any]], Iterable[Markup | None]],
     *,
     wide: bool = False,
 ) -> Markup | None:
@@ -97,7 +98,7 @@ def _each(
     return section(heading, element("div", *parts, class_="rows" if wide else "columns"))
 
 
-def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup]:
+def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup | None]:
     matrix = found["confusion"]
     shown = most_confused(matrix, _MOST_CLASSES)
     answers = (element("th", labels[number], class_="tilt") for number in shown)
@@ -108,11 +109,12 @@ def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup]:
         cells = (_shaded(matrix[true][said], total, right=true == said) for said in shown)
         rows.append(element("tr", element("th", labels[true]), *cells))
     grid = element("table", element("tr", *head), *rows, class_="matrix")
-    notes = ["A stronger colour is a larger share of the true class."]
-    if len(shown) < len(labels):
-        notes.append(f"Of {len(labels):,} classes these {len(shown)} have most errors.")
-    keys = colour_keys(("records that are right", "wrong"))
-    return [element("div", grid, class_="wide", tabindex="0"), keys, note(" ".join(notes))]
+    return [
+        element("div", grid, class_="wide", tabindex="0"),
+        colour_keys(("records that are right", "wrong")),
+        note("A stronger colour is a larger share of the true class."),
+        cut(len(shown), len(labels), "classes", "with most errors"),
+    ]
 
 
 def _shaded(count: int, total: int, *, right: bool) -> Markup:
@@ -121,7 +123,7 @@ def _shaded(count: int, total: int, *, right: bool) -> Markup:
     return element("td", f"{count:,}" if count else "", class_=f"{kind} shade{shade}")
 
 
-def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup]:
+def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup | None]:
     shown = classes
     if len(classes) > _MOST_ROWS:
         known = [each for each in classes if each["recall"] is not None]
@@ -130,12 +132,9 @@ def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup]:
         (each["label"], f"{each['records']:,}", number(each["precision"]), number(each["recall"]))
         for each in shown
     ]
-    classes_table = table(("label", "records", "precision", "recall"), rows)
-    if len(shown) == len(classes):
-        return [classes_table]
     return [
-        classes_table,
-        note(f"Of {len(classes):,} classes the {len(shown)} of the lowest recall."),
+        table(("label", "records", "precision", "recall"), rows),
+        cut(len(shown), len(classes), "classes", "of the lowest recall"),
     ]
 
 
