@@ -185,3 +185,4 @@ def test_a_run_has_its_page(trained: Trained, browser: Page) -> None:
     ):
         assert shown in text
     assert re.search(r"val/\d+/\d+", text)
+    assert re.search(r"right, from \d+ groups", text)
