@@ -222,6 +222,17 @@ def test_a_run_shows_what_it_is(site: str, page: Page) -> None:
     assert page.value("location.href").endswith("features/mfcc.html")
 
 
+def test_features_and_shards_have_their_own_sections(site: str, page: Page) -> None:
+    """Labels, refusals and a picture of features; the balance of shards."""
+    page.open(f"{site}features/mfcc.html")
+    text = page.value("document.body.textContent")
+    for told in ("Labels and groups", "glad/1.wav", "no samples", "counted in all 1 windows"):
+        assert told in text
+    assert 1 == page.value("document.querySelectorAll('.pictures svg').length")
+    page.open(f"{site}shards/demo.html")
+    assert "requested" in page.value("document.body.textContent")
+
+
 def test_the_pages_need_no_other_file(site: str) -> None:
     """Neither a style sheet nor a script beside them, and the policy allows only our own bytes."""
     folder = Path(site.removeprefix("file://"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,20 @@ def test_all_kinds_are_read_newest_first(root: Location, runs: dict[str, Opened[
     holds = {name: run.holds[0] for name, run in found.items()}
     assert "2 recordings" == holds["voices"]
     assert ("1 windows, 1 refused", "5 records") == (holds["mfcc"], holds["demo"])
+
+
+def test_features_that_cannot_be_read_are_told(
+    root: Location, runs: dict[str, Opened[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Because a file is damaged or gone, or because pyarrow is not installed."""
+    (entry,) = runs["features"].files("features")
+    path = Path(runs["features"].folder.path, entry.path)
+    path.write_bytes(b"x" * entry.bytes)
+    assert "could not be read" in str(by_name(root)["mfcc"].sections)
+    path.unlink()
+    assert "could not be read" in str(by_name(root)["mfcc"].sections)
+    monkeypatch.setitem(sys.modules, "audioloom_manifest.feature_reader", None)
+    assert "Install audioloom[tables]" in str(by_name(root)["mfcc"].sections)
 
 
 def test_a_secret_is_masked(root: Location, runs: dict[str, Opened[Any]]) -> None:

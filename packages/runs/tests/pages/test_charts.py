@@ -4,7 +4,14 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from audioloom_runs.pages.charts import line_chart, reliability_chart, share_bar
+from audioloom_runs.pages.charts import (
+    colour_keys,
+    histogram,
+    line_chart,
+    meter,
+    reliability_chart,
+    share_bar,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +27,7 @@ def points(chart: str) -> list[tuple[float, float]]:
 
 def test_nothing_is_not_drawn() -> None:
     """No axes around nothing; nor around what is not finite."""
-    for lines in ({}, {"train": []}, {"train": [(1.0, float("nan"))]}):
+    for lines in ({}, {"train": []}, {"train": [(1.0, float("nan")), (2.0, -1.7e308)]}):
         assert "Nothing to draw." in line_chart(lines, x="epoch", y="loss")
 
 
@@ -65,3 +72,30 @@ def test_each_bin_with_records_has_a_bar() -> None:
     chart = ET.fromstring(reliability_chart(bins))  # noqa: S314  (our own)
     heights = [float(bar.attrib["height"]) for bar in chart.iter("rect")]
     assert [0.0, 198.0] == heights
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300))
+def test_a_histogram_counts_every_value(values: list[float]) -> None:
+    """Each is in one bar, inside the picture; zeros and one very long recording too."""
+    chart = ET.fromstring(histogram(values, x="seconds", y="recordings"))  # noqa: S314  (our own)
+    bars = [*chart.iter("rect")]
+    counts = [int(str(bar[0].text).rpartition(": ")[2].replace(",", "")) for bar in bars]
+    assert len(values) == sum(counts)
+    assert all(58 <= float(bar.attrib["x"]) <= 426 for bar in bars)
+    assert all(float(bar.attrib["width"]) > 0 for bar in bars)
+
+
+def test_the_longest_of_a_histogram_share_a_bar() -> None:
+    """So that one value of two hours does not press all others into one bar."""
+    chart = histogram([*range(1, 1000), 7200.0], x="seconds", y="recordings")
+    assert 20 < chart.count("<rect") < 23
+    assert "1000 to more: 1<" in chart
+
+
+def test_the_parts_of_a_meter_lie_side_by_side() -> None:
+    """Each in the colour that the legend gives it."""
+    bar = ET.fromstring(meter([0.25, 0.5]))  # noqa: S314  (our own)
+    rects = [(rect.attrib["x"], rect.attrib["width"]) for rect in bar]
+    assert [("0", "25"), ("25", "50")] == rects
+    keys = re.findall(r'fill="(#[0-9a-f]+)"', colour_keys(["train", "val"]))
+    assert keys == [rect.attrib["fill"] for rect in bar]

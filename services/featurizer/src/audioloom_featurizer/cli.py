@@ -58,6 +58,11 @@ def inspect() -> None:
     """Show what MANIFEST says; with --ledger, why recordings were refused."""
 
 
+@command(app, "ReportSettings", "report:report")
+def report() -> None:
+    """Write a page of HTML about FEATURES: labels, groups, lengths, refusals, pictures."""
+
+
 @command(app, "ListSettings", "list:list_runs")
 def list_() -> None:
     """List the recordings and features runs under a root."""

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
+from audioloom_manifest.feature_sample import FILES
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.arguments import Value, check_no_secret
@@ -299,6 +300,18 @@ class InspectSettings(Settings):
         default=True, description="Read the features too: groups, lengths, rates, duplicates."
     )
     ledger: bool = Field(default=False, description="List the refused recordings, one a line.")
+
+
+class ReportSettings(Settings):
+    """Settings of `report`."""
+
+    manifest: Annotated[str, Positional("FEATURES")] = Field(
+        description="Features manifest, or its folder."
+    )
+    to: str = Field(description="New HTML file to write: a path or a URI.")
+    files: int = Field(
+        FILES, ge=1, description="Features files to read, spread evenly over the run."
+    )
 
 
 class TraceSettings(RootSettings):

@@ -31,6 +31,11 @@ def inspect() -> None:
     """Show what SHARDS holds and what it was made from."""
 
 
+@command(app, "ReportSettings", "report:report")
+def report() -> None:
+    """Write a page of HTML about the balance of SHARDS."""
+
+
 @command(app, "ListSettings", "list:list_runs")
 def list_() -> None:
     """List the shards runs under a root, unfinished ones too."""

@@ -240,5 +240,11 @@ class InspectSettings(_OfOneRun):
     )
 
 
+class ReportSettings(_OfOneRun):
+    """`report`: a page about a run."""
+
+    to: str = Field(description="New HTML file to write: a path or a URI.")
+
+
 class DoctorSettings(RootSettings, _SparkOrInline):
     """Settings of `doctor`."""

@@ -11,7 +11,6 @@ nav { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; margin: 0 0 1.6rem; }
 nav a[aria-current] { color: var(--ink); text-decoration: none; font-weight: 600; }
 pre { margin: 0; padding: .6rem 1.1rem; overflow-x: auto; background: var(--panel);
   border-radius: 6px; font-size: .87rem; }
-h3 { font-size: .95rem; font-weight: 600; margin: 0 0 .3rem; }
 [hidden] { display: none !important; }
 .tools { display: flex; flex-wrap: wrap; align-items: center; gap: .6rem 1.2rem;
   margin: 0 0 1rem; }
@@ -32,8 +31,6 @@ input[type=checkbox] { width: 1.1rem; height: 1.1rem; margin: .15rem 0; }
 .runs [aria-sort=ascending] button::after { content: " ↑"; }
 .runs [aria-sort=descending] button::after { content: " ↓"; }
 .runs small { color: var(--quiet); font-size: .8rem; display: block; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr));
-  gap: 0 2.5rem; }
 .state::before { content: ""; display: inline-block; width: .55rem; height: .55rem;
   margin-right: .4rem; border-radius: 50%; background: var(--axis); }
 .committed::before, .finished::before { background: #009e73; }

@@ -15,8 +15,13 @@ from urllib.parse import quote
 from audioloom_manifest.envelope import InputRef, Kind
 from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.file_list import read_file
+from audioloom_manifest.kinds import FeaturesManifest
 from audioloom_manifest.layout import FOLDERS
 from audioloom_manifest.reader import Opened, resolve_input, try_manifest
+from audioloom_runs.pages.features import features_sections
+from audioloom_runs.pages.markup import Markup
+from audioloom_runs.pages.parts import note, section
+from audioloom_runs.pages.shards import shards_sections
 from audioloom_runs.progress import read_progress, training_state
 from audioloom_runs.run_list import run_row
 from audioloom_runs.run_times import wall_time
@@ -63,6 +68,7 @@ class SiteRun:
         history: metrics of each epoch, with the key `epoch`.
         tensorboard: folder of the events for TensorBoard; "" without one.
         report: location of the report of a training; "" without one.
+        sections: of features and shards, what their own page has.
         wall_time: of a training, seconds by class, across attempts; {} if it was not measured.
     """
 
@@ -82,6 +88,7 @@ class SiteRun:
     history: History = ()
     tensorboard: str = ""
     report: str = ""
+    sections: Markup | None = None
     wall_time: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -150,11 +157,27 @@ def _committed(opened: Any) -> dict[str, Any]:
         "facts": _facts(manifest, sum(entry.bytes for entry in opened.entries)),
         "holds": _holds(manifest),
     }
+    if manifest.kind == "shards":
+        more["sections"] = shards_sections(manifest)
+    if manifest.kind == "features":
+        more["sections"] = _features(opened)
     if manifest.kind == "training-run":
         scores = manifest.stats.scores
         more["scores"] = {safe_text(name): _numbers(each) for name, each in scores.items()}
         more |= _training(opened)
     return more
+
+
+def _features(opened: Opened[FeaturesManifest]) -> Markup:
+    try:  # pyarrow is an extra
+        from audioloom_manifest.feature_reader import read_feature_sample  # noqa: PLC0415
+
+        return features_sections(opened.manifest, read_feature_sample(opened))
+    except ImportError:
+        told = "Install audioloom[tables] to see labels, lengths and pictures here."
+    except (ManifestError, StorageError) as error:
+        told = f"The features could not be read: {safe_text(error)}"
+    return section("Contents", note(told))
 
 
 def _training(opened: Opened[Any]) -> dict[str, Any]:

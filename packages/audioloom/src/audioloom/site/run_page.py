@@ -34,6 +34,7 @@ def run_page(run: SiteRun, lineage: Lineage) -> str:
         section("Scores", scores_table(run.scores)) if run.scores else None,
         section("Curves", epoch_charts(_thinned(run))) if run.history else None,
         section("Wall time", wall_time_bar(run.wall_time)) if run.wall_time else None,
+        run.sections,
         element("div", *sections, class_="columns") if sections else None,
         section("TensorBoard", _tensorboard(run.tensorboard)) if run.tensorboard else None,
         section("Lineage", _lineage(run, lineage)),

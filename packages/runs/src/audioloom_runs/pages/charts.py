@@ -1,7 +1,8 @@
-"""SVG charts for the report: lines over steps or epochs, a reliability diagram, a bar."""
+"""SVG charts of all pages: lines, a histogram, a reliability diagram, bars of shares."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -15,6 +16,8 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _MORE = ("#000000", "#f0e442", "#595959", "#8c8c8c", "#bfbfbf")
 _BAR_WIDTH, _BAR_HEIGHT = 900.0, 30.0
 _TICKS = 5
+_BINS = 20
+_HUGE = 1e150  # the width of an axis must be finite
 _MARKED = 40
 
 Points = Sequence[tuple[float, float]]
@@ -45,9 +48,12 @@ def line_chart(
 ) -> Markup:
     """Draw lines over shared axes, with a legend; *limits* are those of the y axis.
 
-    Points go from left to right; those that are not finite are left out.
+    Points go from left to right; those that are huge or not finite are left out.
     """
-    shown = {name: [p for p in line if all(map(math.isfinite, p))] for name, line in lines.items()}
+    shown = {
+        name: [point for point in line if all(abs(value) < _HUGE for value in point)]
+        for name, line in lines.items()
+    }
     points = [point for line in shown.values() for point in line]
     if not points:
         return element("p", "Nothing to draw.", class_="quiet")
@@ -87,6 +93,48 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
     diagonal = element("line", x1=_LEFT, y1=_BOTTOM, x2=_RIGHT, y2=_TOP, class_="diagonal")
     frame = _frame(across, up, "confidence", "accuracy")
     return _figure(frame, joined(*bars, diagonal), label="accuracy over confidence", names=[])
+
+
+def histogram(values: Sequence[float], *, x: str, y: str) -> Markup:
+    """Draw how many values lie in each of some 20 ranges; the last range holds the longest 1 %.
+
+    *values* are at least one, and none is negative.
+    """
+    ordered = sorted(values)
+    step = _round_up(max(ordered[math.ceil(0.99 * len(ordered)) - 1], 1e-3) / _BINS)
+    counts = Counter(min(int(value / step), _BINS) for value in ordered)
+    across = _axis([0.0, (max(counts) + 1) * step], _LEFT, _RIGHT)
+    up = _axis([0.0, float(max(counts.values()))], _BOTTOM, _TOP, whole=True)
+    bars = []
+    for number, count in sorted(counts.items()):
+        left, right, high = across.at(number * step), across.at((number + 1) * step), up.at(count)
+        end = "more" if number == _BINS else f"{(number + 1) * step:g}"
+        title = element("title", f"{number * step:g} to {end}: {count:,}")
+        size = {"width": right - left - 1, "height": _BOTTOM - high}
+        bars.append(element("rect", title, x=left + 0.5, y=high, fill=COLOURS[0], **size))
+    return _figure(_frame(across, up, x, y), joined(*bars), label=f"{y} over {x}", names=[])
+
+
+def meter(shares: Iterable[float]) -> Markup:
+    """Draw shares of 1 as parts of a small bar for the cell of a table, whose text tells them."""
+    left, drawn = 0.0, list[Markup]()
+    for share, colour in zip(shares, cycle((*COLOURS, *_MORE)), strict=False):
+        drawn.append(element("rect", x=100 * left, width=100 * share, height=10, fill=colour))
+        left += share
+    return element(
+        "svg",
+        *drawn,
+        viewBox="0 0 100 10",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+        class_="meter",
+    )
+
+
+def colour_keys(names: Iterable[str]) -> Markup:
+    """Make the legend of bars: the colour of each name."""
+    keys = zip(names, cycle((*COLOURS, *_MORE)), strict=False)
+    return element("p", *(_legend(*key, height=9) for key in keys), class_="keys")
 
 
 def share_bar(parts: Mapping[str, float], unit: str) -> Markup:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from audioloom_stage.redaction import redact
 
 from audioloom_runs.goodput import LABELS
-from audioloom_runs.pages.charts import line_chart, share_bar
+from audioloom_runs.pages.charts import line_chart, meter, share_bar
 from audioloom_runs.pages.markup import Child, Markup, element, joined
 
 _GUESSES = {
@@ -13,6 +13,8 @@ _GUESSES = {
     "majority": "always answers the commonest label of train",
     "mse_of_mean": "is the mean squared error of always answering the mean of train",
 }
+
+_NAMED = 5
 
 
 def section(heading: str, *content: Child) -> Markup:
@@ -23,6 +25,12 @@ def section(heading: str, *content: Child) -> Markup:
 def note(text: str) -> Markup:
     """Make a quiet line of text."""
     return element("p", text, class_="quiet")
+
+
+def warning(text: str, names: Sequence[str]) -> Markup | None:
+    """Make a line about names that deserve attention; nothing without names."""
+    some = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
+    return element("p", f"{text} ({len(names):,}): {some}", class_="warning") if names else None
 
 
 def facts(named: Iterable[tuple[str, Child]]) -> Markup:
@@ -45,7 +53,24 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Child]], *, words: int = 
         return element("tr", *(element(name, cell, class_=kind) for cell, kind in pairs))
 
     body = element("tbody", *(row("td", cells) for cells in rows))
-    return element("div", element("table", element("thead", row("th", head)), body), class_="wide")
+    return element(
+        "div",
+        element("table", element("thead", row("th", head)), body),
+        class_="wide",
+        tabindex="0",
+    )
+
+
+def amounts(head: Sequence[str], named: Mapping[str, int]) -> Markup:
+    """Make a table of amounts, each with a bar that is as long as its share of the largest."""
+    most = max(named.values())
+    rows = [(name, meter([amount / most]), f"{amount:,}") for name, amount in named.items()]
+    return table((head[0], "", head[1]), rows, words=2)
+
+
+def cut(shown: int, whole: int, kind: str, order: str) -> Markup | None:
+    """Say which of many rows are shown; nothing if all are."""
+    return note(f"Of {whole:,} {kind}, the {shown:,} {order}.") if shown < whole else None
 
 
 def wall_time_bar(seconds: Mapping[str, float]) -> Markup:

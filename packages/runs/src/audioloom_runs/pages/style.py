@@ -15,6 +15,7 @@ h1 { font-size: 1.7rem; margin: 0 0 1rem; overflow-wrap: anywhere; }
 h1 small { color: var(--quiet); font-weight: 400; font-size: 1rem; }
 h2 { font-size: 1.1rem; margin: 2.2rem 0 .7rem; padding-top: .9rem;
   border-top: 1px solid var(--line); overflow-wrap: anywhere; }
+h3 { font-size: .95rem; font-weight: 600; margin: 0 0 .3rem; overflow-wrap: anywhere; }
 a { color: var(--link); text-underline-offset: .15em; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .quiet { color: var(--quiet); font-size: .87rem; margin: .5rem 0 0; }
@@ -30,6 +31,9 @@ th { font-weight: 600; color: var(--quiet); }
 thead th { border-bottom: 2px solid var(--line); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap;
   min-width: 0; }
+:is(.columns, .rows) { display: grid; gap: 1rem 2.5rem; }
+.columns { grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); }
+:is(.columns, .rows) > * { min-width: 0; }
 .charts { display: flex; flex-wrap: wrap; gap: 1rem 1.5rem; }
 figure { margin: 0; width: 28rem; max-width: 100%; }
 figure > svg { display: block; width: 100%; height: auto; }
@@ -41,13 +45,29 @@ svg text.name { font-size: 12px; fill: var(--ink); }
 figcaption { padding-left: 3.6rem; font-size: .85rem; color: var(--quiet); }
 figcaption span { margin-right: 1.2rem; white-space: nowrap; }
 .bar { width: auto; }
-.bar > figcaption { padding-left: 0; }
+.bar > figcaption { padding: .4rem 0 .8rem; }
 .bar span { display: inline-block; }
 .bar .key rect { stroke: var(--axis); }
 .key { width: 16px; height: 10px; margin-right: .4rem; }
+.keys { display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; margin: 0 0 .5rem; font-size: .87rem; }
+.meter { display: block; width: 7rem; height: .7rem; margin: .35rem 0; background: var(--panel); }
+:is(.strip, .heat) { background: var(--panel); shape-rendering: crispEdges; }
+.strip { display: block; margin: .2rem 0; }
+.quiet .key { width: auto; vertical-align: -1px; }
+.pictures { display: grid; gap: 1rem 1.2rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); }
+.pictures figure { width: auto; }
+.pictures figure > svg { height: 9rem; }
+.pictures figcaption { padding: .2rem 0 0; overflow-wrap: anywhere; }
+td p { margin: 0 0 .3rem; min-width: 13rem; }
+th:empty, td:has(> .meter) { min-width: 0; }
+.warning { border-left: 3px solid #d55e00; padding-left: .7rem; margin: .7rem 0 0; }
 @media (max-width: 40rem) {
   body { padding: 1.2rem 1rem 3rem; }
   dl { grid-template-columns: 1fr; gap: 0; }
+  .meter { width: 4rem; }
+  .pictures { grid-template-columns: 1fr 1fr; }
+  .pictures figure > svg { height: 6.5rem; }
   dd { margin-bottom: .5rem; }
   th, td { padding: .3rem .5rem .3rem 0; }
   figure svg text { font-size: 14px; }

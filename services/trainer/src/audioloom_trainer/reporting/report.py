@@ -3,13 +3,14 @@
 The report shows the manifest, the history and the evaluation and adds no results of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from audioloom_runs.pages.charts import line_chart, reliability_chart
-from audioloom_runs.pages.markup import Markup, element, joined, page
+from audioloom_runs.pages.charts import colour_keys, line_chart, reliability_chart
+from audioloom_runs.pages.markup import Markup, element, page
 from audioloom_runs.pages.parts import (
+    cut,
     epoch_charts,
     facts,
     note,
@@ -20,6 +21,7 @@ from audioloom_runs.pages.parts import (
     wall_time_bar,
 )
 
+from audioloom_trainer.reporting.headline import headline
 from audioloom_trainer.reporting.style import STYLE
 from audioloom_trainer.runs.timeline import Interval, thinned
 
@@ -45,19 +47,31 @@ def report(
         title: the run's name.
         known: names and values.
         history: the scores of each epoch.
-        evaluation: the scores of each split.
+        evaluation: the scores of each split, and its number of groups, if known.
         timeline: the times of the last attempt's steps.
         seconds: the wall time of all attempts, by class.
     """
-    splits: Mapping[str, Any] = evaluation["splits"]
+    found: Mapping[str, Any] = evaluation["splits"]
+    splits = {name: found[name] for name in dict.fromkeys(("val", "test", *found)) if name in found}
+    classed = {name: each for name, each in splits.items() if "confusion" in each}
+    labels = evaluation["labels"]
     return page(
         f"{title}: training run",
         STYLE,
         element("h1", title, element("small", " training run")),
-        facts([*known, ("splits made by", evaluation["splits_by"])]),
+        headline(splits) if splits else None,
+        section("Run", facts([*known, ("splits made by", evaluation["splits_by"])])),
         section("Scores", _scores(splits)),
         section("Epochs", epoch_charts(history)),
-        *(_split(name, found, evaluation["labels"]) for name, found in splits.items()),
+        _each("Confusion matrix", classed, lambda each: _confusion(each, labels)),
+        _each("Classes", classed, lambda each: _classes(each["classes"])),
+        _each("Calibration", classed, _calibration),
+        _each(
+            "Wrong records of the highest loss",
+            classed,
+            lambda each: _worst(each["worst"]),
+            wide=True,
+        ),
         section("Wall time", wall_time_bar(seconds) if seconds else note(_UNKNOWN)),
         section("Time per step", *_times(timeline)),
     )
@@ -70,18 +84,21 @@ def _scores(splits: Mapping[str, Any]) -> Markup:
     return scores_table({split: each["scores"] for split, each in splits.items()}, records)
 
 
-def _split(name: str, found: Mapping[str, Any], labels: Sequence[str]) -> Markup | None:
-    if "confusion" not in found:
+def _each(
+    heading: str,
+    splits: Mapping[str, Any],
+    content: Callable[[Mapping[str, Any]], Iterable[Markup | None]],
+    *,
+    wide: bool = False,
+) -> Markup | None:
+    """Make a section that shows the splits side by side, or with *wide* one below the other."""
+    if not splits:
         return None
-    return joined(
-        section(f"Confusion matrix of {name}", *_confusion(found, labels)),
-        section(f"Classes of {name}", *_classes(found["classes"])),
-        section(f"Calibration of {name}", *_calibration(found)),
-        section(f"Worst records of {name}", _worst(found["worst"])),
-    )
+    parts = (element("div", element("h3", name), *content(each)) for name, each in splits.items())
+    return section(heading, element("div", *parts, class_="rows" if wide else "columns"))
 
 
-def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup]:
+def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup | None]:
     matrix = found["confusion"]
     shown = most_confused(matrix, _MOST_CLASSES)
     answers = (element("th", labels[number], class_="tilt") for number in shown)
@@ -92,10 +109,12 @@ def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup]:
         cells = (_shaded(matrix[true][said], total, right=true == said) for said in shown)
         rows.append(element("tr", element("th", labels[true]), *cells))
     grid = element("table", element("tr", *head), *rows, class_="matrix")
-    notes = ["Number of records. A stronger colour is a larger share of the true class."]
-    if len(shown) < len(labels):
-        notes.append(f"Of {len(labels):,} classes these {len(shown)} have most errors.")
-    return [element("div", grid, class_="wide"), note(" ".join(notes))]
+    return [
+        element("div", grid, class_="wide", tabindex="0"),
+        colour_keys(("records that are right", "wrong")),
+        note("A stronger colour is a larger share of the true class."),
+        cut(len(shown), len(labels), "classes", "with most errors"),
+    ]
 
 
 def _shaded(count: int, total: int, *, right: bool) -> Markup:
@@ -104,7 +123,7 @@ def _shaded(count: int, total: int, *, right: bool) -> Markup:
     return element("td", f"{count:,}" if count else "", class_=f"{kind} shade{shade}")
 
 
-def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup]:
+def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup | None]:
     shown = classes
     if len(classes) > _MOST_ROWS:
         known = [each for each in classes if each["recall"] is not None]
@@ -113,12 +132,9 @@ def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup]:
         (each["label"], f"{each['records']:,}", number(each["precision"]), number(each["recall"]))
         for each in shown
     ]
-    classes_table = table(("label", "records", "precision", "recall"), rows)
-    if len(shown) == len(classes):
-        return [classes_table]
     return [
-        classes_table,
-        note(f"Of {len(classes):,} classes the {len(shown)} of the lowest recall."),
+        table(("label", "records", "precision", "recall"), rows),
+        cut(len(shown), len(classes), "classes", "of the lowest recall"),
     ]
 
 
@@ -131,12 +147,16 @@ def _calibration(found: Mapping[str, Any]) -> list[Markup]:
         f"Expected calibration error {error:.4f}: the mean difference between confidence and"
         " accuracy. A bar below the line means overconfidence. Pale bars hold few records."
     )
-    return [element("div", reliability_chart(known["bins"]), class_="charts"), note(text)]
+    keys = colour_keys(("accuracy", "mean confidence"))
+    return [element("div", reliability_chart(known["bins"]), class_="charts"), keys, note(text)]
 
 
-def _worst(worst: Sequence[Mapping[str, Any]]) -> Markup:
+def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Markup]:
     if not worst:
-        return note("The outputs of this model are not probabilities: no record has a loss.")
+        return [note("The outputs of this model are not probabilities: no record has a loss.")]
+    wrong = [each for each in worst if each["label"] != each["predicted"]]
+    if not wrong:
+        return [note("The records of the highest loss are right.")]
     rows = [
         (
             each["path"],
@@ -147,10 +167,10 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> Markup:
             number(each["confidence"]),
             number(each["loss"]),
         )
-        for each in worst
+        for each in wrong
     ]
     head = ("recording", "true", "predicted", "window", "channel", "confidence", "loss")
-    return table(head, rows, words=3)
+    return [table(head, rows, words=3)]
 
 
 def _times(timeline: Sequence[Interval]) -> list[Markup]:

@@ -72,6 +72,8 @@ class Split:
     """Records of each label."""
     targets: TargetStats | None = None
     """None of classes, and in shards of 1.0."""
+    groups: int = 0
+    """Groups of its records."""
 
     def files(self, *, part: int = 0, parts: int = 1) -> Iterator[FileRef]:
         """Yield the shards and indexes, or one of several even parts of them."""
@@ -165,7 +167,7 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
         except ValueError as error:
             expected = f"split {name!r} dealt evenly to {counted.lanes} lanes"
             raise _mismatch(opened, expected, str(error)) from None
-        splits[name] = Split(name, layout, shards, counted.labels, counted.targets)
+        splits[name] = Split(name, layout, shards, counted.labels, counted.targets, counted.groups)
     by_label = opened.manifest.recipe.target == "label"
     if by_label and not stats.labels:
         raise ShardMismatch(

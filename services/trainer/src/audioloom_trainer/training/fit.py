@@ -10,6 +10,7 @@ import numpy as np
 import structlog
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import TrainingRunStats
+from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Attempt, Committed, commit
 from audioloom_runs.attempts import new_attempt
 from audioloom_stage.progress_bar import progress
@@ -44,6 +45,7 @@ from audioloom_trainer.runs.checkpoint import (
 from audioloom_trainer.runs.exported_model import model_files
 from audioloom_trainer.runs.npz import dump_arrays
 from audioloom_trainer.runs.progress import ProgressFile
+from audioloom_trainer.runs.provenance import provenance
 from audioloom_trainer.runs.stopwatch import Stopwatch
 from audioloom_trainer.runs.summaries import events_of
 from audioloom_trainer.runs.timeline import bottleneck, summed
@@ -209,7 +211,11 @@ def _results(
     made = model_files(_alone(spec, model, values), spec.feature, shard_set)
     files += [with_retries(partial(write_file, folder, *each)) for each in made]
     intervals = session.timeline.intervals
-    facts, seconds = _facts(spec, stats), session.wall_time()
+    seconds, root = session.wall_time(), root_of(folder)
+    facts = _facts(spec, stats)
+    facts += provenance(attempt, sum(seconds.values()), spec.plan.inputs, root)
+    for name, each in shown["splits"].items():
+        each["groups"] = shard_set.split(name).groups
     page = report(spec.plan.name, facts, history, shown, intervals, seconds)
     files.append(with_retries(partial(write_report, folder, page)))
     attempt.settings.update(
@@ -243,6 +249,7 @@ def _facts(spec: RunSpec, stats: TrainingRunStats) -> list[tuple[str, str]]:
         ("replicas", f"{stats.replicas} in {workers} worker{'s' if workers > 1 else ''}"),
         ("devices", describe_devices()),
         ("parameters", f"{stats.parameters:,}"),
+        ("seed", f"{settings.seed}"),
         ("class weights", _shown_weights(spec.shard_set)),
     ]
 

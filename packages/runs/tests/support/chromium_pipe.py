@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -66,6 +67,11 @@ class Page:
         found = self._ask("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    def picture(self) -> bytes:
+        """The whole page as it is shown, PNG."""
+        found = self._ask("Page.captureScreenshot", captureBeyondViewport=True)
+        return base64.b64decode(found["data"])
 
     def press(self, key: str, times: int = 1) -> None:
         """Press a key of the keyboard."""
