@@ -133,7 +133,7 @@ def test_finished_runs_are_compared_whole(root: Location) -> None:
     assert sorted(sections, key=("recipe", "environment", "result", "time").index) == sections
     assert {
         ("recipe", "engine", "numpy", "native"),
-        ("environment", "librosa", None, "0.11.0"),
+        ("environment", "versions.librosa", None, "0.11.0"),
         ("environment", "host", "here", "there"),
         ("result", "windows", 1, 7),
         ("result", "labels.calm", None, 7),

@@ -94,26 +94,33 @@ def reasons(before: Plan, now: Plan) -> Iterator[Difference]:
             place = (*above, kind)
             waiting.append((place, plan_of(left), plan_of(right)))
             if kind == "recordings" or not own_reasons(plan_of(left), plan_of(right)):
-                stats = [_counts(each.manifest.stats) for each in (left, right)]
-                yield from (_below(place, each) for each in values_that_differ("inputs", *stats))
+                stats = values_that_differ("", left.manifest.stats, right.manifest.stats)
+                yield from (_below(place, each) for each in stats if len(each.path) == 1)
 
 
 def run_differences(before: Opened[Any], now: Opened[Any]) -> list[Difference]:
     """Return all differences of two finished runs of one kind, section by section."""
-    old, new = before.manifest, now.manifest
+    old, new = _parts(before.manifest), _parts(now.manifest)
     found = [*reasons(plan_of(before), plan_of(now))]
-    for section, part in (
-        ("code", lambda each: dict(each.producer)),
-        ("environment", lambda each: each.execution.versions),
-        ("environment", lambda each: {"host": each.execution.host}),
-        ("environment", lambda each: each.execution.settings),
-        ("result", lambda each: {"identity": each.identity, **dict(each.stats), "scores": None}),
-        ("scores", lambda each: dict(each.stats).get("scores")),
-        ("time", lambda each: {"created": f"{each.created:%Y-%m-%d %H:%M:%S}"}),
-        ("time", lambda each: {"seconds": seconds_of(each.execution), **each.execution.seconds}),
-    ):
-        found += values_that_differ(section, part(old), part(new))
+    for section, part in old.items():
+        found += values_that_differ(section, part, new[section])
     return sorted(found, key=lambda each: SECTIONS.index(each.section))
+
+
+def _parts(manifest: Any) -> dict[str, object]:
+    execution, stats = manifest.execution, dict(manifest.stats)
+    seconds = {"all": seconds_of(execution), **execution.seconds}
+    return {
+        "code": manifest.producer,
+        "environment": {
+            "host": execution.host,
+            "versions": execution.versions,
+            "settings": execution.settings,
+        },
+        "scores": stats.pop("scores", {}),
+        "result": {"identity": manifest.identity, **stats},
+        "time": {"created": f"{manifest.created:%Y-%m-%d %H:%M:%S}", "seconds": seconds},
+    }
 
 
 def open_input(reference: InputRef, root: Location) -> Opened[Any] | None:
@@ -150,10 +157,6 @@ def _named(reference: InputRef | None) -> str | None:
 
 def _below(above: tuple[str, ...], each: Difference) -> Difference:
     return replace(each, section="inputs", path=(*above, *each.path))
-
-
-def _counts(stats: Any) -> dict[str, Any]:
-    return {key: each for key, each in dict(stats).items() if type(each) in (int, float)}
 
 
 def _leaves(value: object, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

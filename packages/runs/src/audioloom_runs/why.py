@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from audioloom_manifest.errors import NameTaken
@@ -23,6 +24,7 @@ from audioloom_runs.differences import (
 )
 from audioloom_runs.tables import value_text
 
+_SHOWN = {"name", "identity"}
 _MOST_SHOWN = 40
 _MOST_TEXT = 100
 
@@ -95,7 +97,9 @@ def why(
         "name": plan.name,
         "location": str(plan.folder),
         "state": state,
-        "nearest": _known(nearest),
+        "nearest": None
+        if nearest is None
+        else {"location": str(nearest.location), **nearest.manifest.model_dump(include=_SHOWN)},
         "differences": [
             {**_as_json(each), "text": text} for each, text in zip(found, told, strict=True)
         ],
@@ -107,17 +111,17 @@ def why(
 
 def _nearest(plan: Plan) -> Opened[Any] | None:
     """Return the finished run with the fewest differences, of several the newest."""
-    best: tuple[int, float] | None = None
-    nearest = None
+    finished = (
+        opened
+        for _, opened in list_manifests(root_of(plan.folder), plan.kind)
+        if isinstance(opened, Opened) and opened.manifest.kind == plan.kind
+    )
     with progress(None, "comparing", "runs") as bar:
-        for _, opened in bar.over(list_manifests(root_of(plan.folder), plan.kind)):
-            if not isinstance(opened, Opened) or opened.manifest.kind != plan.kind:
-                continue
-            made = opened.manifest.created.timestamp()
-            key = (len(own_reasons(plan_of(opened), plan)), -made)
-            if best is None or key < best:
-                best, nearest = key, opened
-    return nearest
+        return min(bar.over(finished), key=partial(_distance, plan), default=None)
+
+
+def _distance(plan: Plan, opened: Opened[Any]) -> tuple[int, float]:
+    return len(own_reasons(plan_of(opened), plan)), -opened.manifest.created.timestamp()
 
 
 def _heading(
@@ -165,27 +169,13 @@ def _elsewhere(nearest: Opened[Any], attempt: Attempt) -> Iterator[Difference]:
     old, new = nearest.manifest.producer, attempt.producer
     name = f"audioloom-{new.stage}"
     yield from values_that_differ("code", {name: old.version}, {name: new.version})
-    common = nearest.manifest.execution.versions.keys() & attempt.versions.keys() - {name}
     before, now = nearest.manifest.execution.versions, attempt.versions
-    yield from values_that_differ(
-        "environment", {key: before[key] for key in sorted(common)}, {k: now[k] for k in common}
-    )
+    for key in sorted(before.keys() & now.keys() - {name}):
+        yield from values_that_differ("environment", {key: before[key]}, {key: now[key]})
 
 
 def _as_json(each: Difference) -> dict[str, JSON]:
     return {"section": each.section, "key": each.key, "before": each.before, "now": each.now}
-
-
-def _known(nearest: Opened[Any] | None) -> dict[str, JSON] | None:
-    if nearest is None:
-        return None
-    found = nearest.manifest
-    return {
-        "name": found.name,
-        "location": str(nearest.location),
-        "identity": found.identity,
-        "created": found.created.isoformat(),
-    }
 
 
 def _flag(field: str) -> str:

@@ -5,13 +5,14 @@ from itertools import groupby
 
 from audioloom_manifest.reader import read_manifest
 from audioloom_runs.differences import Difference, run_differences
-from audioloom_runs.tables import duration_text, facts, table, value_text
+from audioloom_runs.tables import facts, table, value_text
 from audioloom_stage.errors import Usage
 from audioloom_stage.escapes import shortened
 from audioloom_stage.result import JSON, Result, result_columns
 
 from audioloom.settings import DiffSettings
 
+_SHOWN = {"kind", "name", "identity"}
 _MOST_ROWS = 40
 _MOST_TEXT, _LEAST_TEXT = 60, 16
 _MOST_DIGEST = 16
@@ -46,12 +47,7 @@ def diff(settings: DiffSettings) -> Result:
     ]
     data: dict[str, JSON] = {
         "runs": {
-            name: {
-                "kind": each.manifest.kind,
-                "name": each.manifest.name,
-                "location": str(each.folder),
-                "identity": each.manifest.identity,
-            }
+            name: {"location": str(each.folder), **each.manifest.model_dump(include=_SHOWN)}
             for name, each in both.items()
         },
         "equal": equal,
@@ -74,17 +70,12 @@ def _rows(found: Sequence[Difference]) -> Iterator[tuple[str, ...]]:
 
 def _texts(each: Difference) -> tuple[str, str]:
     """The values for people, and more of them if they look alike."""
-    pair = each.before, each.now
-    format_value = duration_text if each.section == "time" and _numbers(*pair) else value_text
     columns = result_columns()
     most = _MOST_TEXT if columns is None else max(_LEAST_TEXT, (columns - _FOR_KEYS) // 2)
     if each.key.endswith(("identity", "sha256")):
         most = _MOST_DIGEST
-    first, second = ("" if one is None else format_value(one) for one in pair)
+    pair = each.before, each.now
+    first, second = ("" if one is None else value_text(one) for one in pair)
     if first == second:
         first, second = map(str, pair)
     return shortened(first, most), shortened(second, most)
-
-
-def _numbers(*values: object) -> bool:
-    return all(value is None or isinstance(value, int | float) for value in values)
