@@ -34,6 +34,7 @@ _NAMES = {
 
 def explain(settings: RunSettings) -> Result:
     """Compare the features run that the settings ask for with the nearest finished one."""
+    settings.check_configured()
     opened, planned = planned_run(settings)
     options = Options(settings, _NAMES)
     return why(planned, new_attempt({}), options, partial(_changed_recordings, opened))

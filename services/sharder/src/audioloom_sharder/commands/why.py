@@ -18,5 +18,6 @@ _NAMES = {
 
 def explain(settings: RunSettings) -> Result:
     """Compare the shards run that the settings ask for with the nearest finished one."""
+    settings.check_configured()
     attempt = new_attempt("sharder", {}, libraries=LIBRARIES)
     return why(request_run(settings).plan, attempt, Options(settings, _NAMES))
