@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_manifest.publication import commit
 from audioloom_runs.run_list import list_runs, show_runs
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location
-from manifest_runs import commit_one, write
+from manifest_runs import STATS, attempt, commit_one, plan, write
 
 
 def listed(root: Location) -> Result:
@@ -51,9 +52,11 @@ def test_every_state_is_told_apart(runs: Location) -> None:
         "alien": "unreadable",
     } == {name: row["state"] for name, row in rows.items()}
     for name, row in rows.items():
-        assert {"kind", "name", "location", "state", "changed", "bytes"} <= row.keys()
+        assert {"kind", "name", "location", "state", "changed", "seconds", "bytes"} <= (row.keys())
         assert row["location"] == str(runs / row["kind"] / name)
         assert row["changed"].endswith("+00:00")
+    assert rows["done"]["seconds"] is not None
+    assert rows["half"]["seconds"] is None
     assert (len(b"windows"), 1500) == (rows["done"]["bytes"], rows["half"]["bytes"])
     assert "JSON" in rows["torn"]["detail"]
     assert "expected a recordings manifest, found a features manifest" == rows["alien"]["detail"]
@@ -62,10 +65,10 @@ def test_every_state_is_told_apart(runs: Location) -> None:
 def test_the_table_has_a_line_for_each(runs: Location) -> None:
     """Columns of the stage, sizes and dates for people."""
     lines = str(listed(runs).text).splitlines()
-    head = ["kind", "name", "state", "changed", "bytes", "windows", "labels", "detail"]
+    head = ["kind", "name", "state", "changed", "duration", "bytes", "windows", "labels", "detail"]
     assert head == lines[0].split()
     (done,) = (line.split() for line in lines if " done " in line)
-    assert ["7", "B", "1", "yes=1,200", "no=2"] == done[-5:]
+    assert ["s", "7", "B", "1", "yes=1,200", "no=2"] == done[-6:]
     (half,) = (line for line in lines if " half " in line)
     assert half.endswith(" 1.5 kB")
     assert 6 == len(lines)
@@ -95,3 +98,15 @@ def test_the_newest_run_is_the_last(root: Location) -> None:
     dates = {"a": "2026-03-01T00:00:00", "b": None, "c": "2026-01-01T00:00:00"}
     found = show_runs(root, [{"name": n, "changed": at} for n, at in dates.items()], ["name"])
     assert ["b", "c", "a"] == [row["name"] for row in found.data["runs"]]  # type: ignore[index,union-attr]
+
+
+def test_the_duration_is_that_of_all_attempts(root: Location) -> None:
+    """Of the whole run where it was measured, in seconds for programs."""
+    made = plan(root, name="done")
+    by = attempt()
+    by.seconds.update({"steps": 3600.0, "restart": 130.0})
+    commit(made, by, [write(made.folder, "a.parquet", b"x")], STATS)
+    answer = listed(root)
+    found: Any = answer.data["runs"]
+    assert 3730 == found[0]["seconds"]
+    assert "1 h 2 min" in str(answer.text)

@@ -131,7 +131,8 @@ def test_a_wrong_checksum_and_a_name_taken(command: Any, source: Path, root: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["scan", "plan", "run", "retry", "import", "verify", "inspect", "report", "list", "gc"]
+    "name",
+    ["scan", "plan", "run", "why", "retry", "import", "verify", "inspect", "report", "list", "gc"],
 )
 def test_help_of_every_command(command: Any, name: str) -> None:
     """It answers, and tells the variables."""

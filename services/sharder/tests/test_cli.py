@@ -84,13 +84,13 @@ def test_settings_come_from_a_file(sharder: Callable, tmp_path: Path) -> None:
 
 def test_all_commands_have_a_help_page(sharder: Callable) -> None:
     """Each with its settings."""
-    for command in ("plan", "run", "verify", "inspect", "report", "list", "gc"):
+    for command in ("plan", "run", "why", "verify", "inspect", "report", "list", "gc"):
         ran = sharder(command, "--help")
         assert 0 == ran.code
         assert "--json" in ran.out
 
 
-@pytest.mark.parametrize("command", ["plan", "run", "verify"])
+@pytest.mark.parametrize("command", ["plan", "run", "why", "verify"])
 def test_a_cluster_that_is_not_configured(
     sharder: Callable, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

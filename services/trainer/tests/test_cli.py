@@ -40,11 +40,12 @@ def test_the_list_of_commands_does_without_pydantic() -> None:
     assert (0, []) == imported(["--help"], ("pydantic", "audioloom_trainer.settings"))
 
 
-@pytest.mark.parametrize("verb", ["run", "inspect", "verify", "list", "gc"])
+@pytest.mark.parametrize("verb", ["run", "why", "inspect", "verify", "list", "gc"])
 def test_what_needs_no_model_imports_no_tensorflow(trained: Trained, verb: str) -> None:
     """A run that is committed is recognised by its manifest, and shown from it."""
     words = {
         "run": ["run", str(trained.root / "shards" / "demo"), *SMALL],
+        "why": ["why", str(trained.root / "shards" / "demo"), "--seed", "9"],
         "inspect": ["inspect", str(trained.run.folder)],
         "verify": ["verify", str(trained.run.folder)],
     }.get(verb, [verb, "--root", str(trained.root)])

@@ -17,4 +17,9 @@ def site() -> None:
     """Write a static web site about all runs under ROOT; print its first page."""
 
 
+@command(app, "DiffSettings", "diff:diff")
+def diff() -> None:
+    """Show what differs between two finished runs of one stage."""
+
+
 main = run_app(app)

@@ -15,3 +15,14 @@ class SiteSettings(Settings):
     to: str = Field(
         description="New folder for the site; a folder with an earlier site is replaced."
     )
+
+
+class DiffSettings(Settings):
+    """Settings of `diff`."""
+
+    first: Annotated[str, Positional("RUN_A")] = Field(
+        description="Finished run: its folder or manifest."
+    )
+    second: Annotated[str, Positional("RUN_B")] = Field(
+        description="Another finished run of the same stage."
+    )

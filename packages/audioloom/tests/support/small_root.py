@@ -215,6 +215,7 @@ def make_training(
     name: str = "first",
     *,
     seed: int = 0,
+    epochs: int = 2,
     keras: Any = "3",
     history: Any = HISTORY,
     scores: Mapping[str, Mapping[str, float]] = SCORES,
@@ -228,7 +229,7 @@ def make_training(
         TrainingRunRecipe(
             algorithm=1,
             model=reference,
-            epochs=2,
+            epochs=epochs,
             batch_size=4,
             seed=seed,
             shuffle_window=1,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from audioloom_manifest.envelope import Producer
+from audioloom_manifest.envelope import Execution, Producer
 from audioloom_manifest.publication import Attempt
 from audioloom_stage.redaction import redact_values
 
@@ -33,6 +33,12 @@ def new_attempt(
         },
         settings=redact_values(settings),
     )
+
+
+def seconds_of(execution: Execution) -> float:
+    """Return the wall time of a run: of all attempts where it was measured, else of the last."""
+    measured = sum(execution.seconds.values())
+    return measured or (execution.finished - execution.started).total_seconds()
 
 
 def _version(name: str) -> str | None:

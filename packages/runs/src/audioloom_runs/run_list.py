@@ -12,12 +12,13 @@ from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result, result_columns
 from audioloom_storage import Location, NotFound, StorageError, exists, locate, walk
 
+from audioloom_runs.attempts import seconds_of
 from audioloom_runs.settings import ListSettings, RootSettings
-from audioloom_runs.tables import size_text, table
+from audioloom_runs.tables import duration_text, size_text, table
 
 Row: TypeAlias = "dict[str, JSON]"
 
-_COMMON = ("name", "state", "changed", "bytes")
+_COMMON = ("name", "state", "changed", "seconds", "bytes")
 
 
 def open_root(settings: RootSettings) -> Location:
@@ -45,7 +46,7 @@ def list_runs(
     Args:
         settings: they name the root.
         kinds: those that the stage makes.
-        columns: further columns after name, state, date and size; `detail`, which says what is
+        columns: further columns after the common ones; `detail`, which says what is
             wrong with a run, comes last.
         committed: returns more of a committed run: these columns and others, for programs.
         uncommitted: returns more of a folder without a manifest, above all its `state`: running,
@@ -70,7 +71,7 @@ def list_runs(
 def run_row(
     root: Location, kind: Kind, folder: Location, found: Opened[Any] | ManifestError | None
 ) -> Row:
-    """Return the row of a run folder: its state, date and size, and what is wrong with it.
+    """Return the row of a run folder: its state, date, seconds, size, and what is wrong with it.
 
     Args:
         root: the root that the folder lies under.
@@ -81,7 +82,8 @@ def run_row(
     row: Row = {"kind": kind, "name": folder.name, "location": str(folder)}
     if isinstance(found, Opened) and found.manifest.kind == kind:
         created = found.manifest.created.replace(microsecond=0).isoformat()
-        return {**row, "state": "committed", "changed": created, "bytes": _bytes(found)}
+        row |= {"state": "committed", "changed": created, "bytes": _bytes(found)}
+        return {**row, "seconds": seconds_of(found.manifest.execution)}
     row |= last_change(root, folder)
     if found is None:
         return {**row, "state": "unfinished"}
@@ -104,17 +106,18 @@ def show_runs(root: Location, runs: Sequence[Row], columns: Sequence[str]) -> Re
     text = f"no runs under {root}"
     if runs:
         cells = [[row[at] for at in shown] for row in rows]
-        text = table([head[at] for at in shown], cells, columns=result_columns())
+        names = ["duration" if head[at] == "seconds" else head[at] for at in shown]
+        text = table(names, cells, columns=result_columns())
     return Result(text, {"root": str(root), "runs": [*runs]})
 
 
 def last_change(root: Location, folder: Location) -> Row:
-    """Return when a folder without a manifest last changed, and its size."""
+    """Return when a folder without a manifest last changed, and its size; it has no duration."""
     newest = size = 0
     with suppress(NotFound):  # the file was removed a moment ago
         for entry in walk(folder, within=root, links=False):
             newest, size = max(newest, entry.modified_ns), size + entry.size
-    return {"changed": date_text(newest) if newest else None, "bytes": size}
+    return {"changed": date_text(newest) if newest else None, "seconds": None, "bytes": size}
 
 
 def date_text(modified_ns: int) -> str:
@@ -134,6 +137,8 @@ def _cell(column: str, value: JSON) -> str:
     match value:
         case None:
             text = ""
+        case int() | float() if column == "seconds":
+            text = duration_text(value)
         case int() if column == "bytes":
             text = size_text(value)
         case str():

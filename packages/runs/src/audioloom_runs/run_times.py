@@ -55,6 +55,11 @@ def wall_time(run: Location, newest: Mapping[str, Any] | None = None) -> dict[st
     return divide(attempts) if any(attempt.measured for attempt in attempts) else {}
 
 
+def seconds_in(run: Location) -> float | None:
+    """Return the wall time of a training so far, across attempts; None if it was not measured."""
+    return sum(wall_time(run).values()) or None
+
+
 def wall_time_table(seconds: Mapping[str, float]) -> str:
     """Lay out the seconds and the share of each class that took any time, as text."""
     whole = sum(seconds.values())

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from audioloom_stage.escapes import safe_text
+from audioloom_stage.result import JSON
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +13,8 @@ from rich.text import Text
 
 _UNLIMITED = 100_000  # columns, where no person reads and a line may be of any length
 _LEAST_TEXT = 30  # columns of the last cell, however narrow the terminal is
+_MOST_PARTS = 80
+_MOST_NUMBERS = 8  # that are shown one by one
 _NUMBER = re.compile(r"[0-9][0-9,.]*%?( or [0-9,]+| [kMGT]?B)?")
 
 
@@ -55,3 +58,35 @@ def size_text(count: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.1f} {unit}"  # noqa: PLR2004
         size /= 1000
     raise AssertionError(count)
+
+
+def duration_text(seconds: float | None) -> str:
+    """Format a duration: 45 s, 3 min 20 s, 2 h 5 min; nothing for None."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    hours, left = divmod(minutes, 60)
+    return f"{hours:,} h {left} min" if hours else f"{minutes} min {rest} s"
+
+
+def value_text(value: JSON) -> str:
+    """Format any value of a manifest in one line; many numbers are counted."""
+    match value:
+        case str():
+            text = value
+        case bool():
+            text = "yes" if value else "no"
+        case int() | float():
+            text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+        case Mapping():
+            pairs = [*value.items()][:_MOST_PARTS]
+            text = ", ".join(f"{key} {value_text(each)}" for key, each in pairs)
+        case Sequence() if len(value) > _MOST_NUMBERS and isinstance(value[0], float):
+            text = f"{len(value):,} numbers"
+        case Sequence():
+            text = ", ".join(value_text(each) for each in value[:_MOST_PARTS])
+        case _:
+            text = "none"
+    return text

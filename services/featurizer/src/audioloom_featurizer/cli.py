@@ -30,6 +30,11 @@ def run() -> None:
     """
 
 
+@command(app, "RunSettings", "why:explain")
+def why() -> None:
+    """Say why `run` would extract features again: what differs from the nearest finished run."""
+
+
 @command(app, "RetrySettings", "retry:retry")
 def retry() -> None:
     """Retry recordings that FEATURES refused because storage was unavailable.

@@ -264,6 +264,7 @@ def test_what_is_committed_needs_neither_spark_nor_librosa(source: Path, root: P
 import sys
 from audioloom_featurizer.cli import main
 assert main(["run", {recordings!r}, "--unit-recordings=3", "--window-seconds=1"]) == 0
+assert main(["why", {recordings!r}, "--unit-recordings=9", "--window-seconds=2"]) == 0
 loaded = {{"pyspark", "librosa", "numba"}} & set(sys.modules)
 assert not loaded, loaded
 """

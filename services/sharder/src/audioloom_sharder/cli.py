@@ -21,6 +21,11 @@ def run() -> None:
     """Write the shards and commit their manifest; print its location."""
 
 
+@command(app, "RunSettings", "why:explain")
+def why() -> None:
+    """Say why `run` would write shards again: what differs from the nearest finished run."""
+
+
 @command(app, "VerifySettings", "verify:verify")
 def verify() -> None:
     """Check everything that the manifest of SHARDS claims."""

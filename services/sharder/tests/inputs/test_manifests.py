@@ -36,7 +36,7 @@ OTHER = "sha256:" + "0" * 64
         ("engine", {"engine": "librosa"}),
         ("channels", {"channels": "left"}),
         (
-            "headerless.channels",
+            "headerless.coding",
             {"headerless": Headerless(coding="alaw", sample_rate=8000, channels=1)},
         ),
         ("algorithm", {"algorithm": 2}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from sharder_features import (
     Window,
     make_features,
@@ -24,6 +25,61 @@ def test_an_empty_split_is_refused_by_name(sharder: Callable, tmp_path: Path) ->
     assert "--stratify fills the splits" in ran.err
     assert "leave the split out" in sharder("run", features.folder, "--stratify").err
     assert not (tmp_path / "shards").exists() or not list(tmp_path.glob("shards/*/manifest.json"))
+
+
+def test_few_groups_that_miss_a_split_fill_it_by_stratify(
+    sharder: Callable, tmp_path: Path
+) -> None:
+    """As the error proposes: sixteen speakers are enough for three splits."""
+    features = make_features(tmp_path, [windows(192, groups=16)])
+    assert "--stratify fills the splits" in sharder("plan", features.folder).err
+    planned = sharder("plan", features.folder, "--stratify", "--json").data
+    records = {name: split["records"] for name, split in planned["splits"].items()}
+    assert {"test": 24, "train": 144, "val": 24} == records
+
+
+PROPOSAL = "--stratify divides them by their labels and sizes instead"
+
+
+@pytest.mark.parametrize("target", ["label", "number"])
+def test_stratify_is_proposed_where_it_helps(
+    sharder: Callable, tmp_path: Path, target: str
+) -> None:
+    """With few groups a split misses a label, or is far too large; with `--stratify` neither."""
+    sizes = [1, 1, 1, 1, 1, 1, 1, 1, 30, 30, 5, 5]
+    rows = [
+        Window(f"{group}/{at}-{n}.wav", label="ab"[n % 2], target=1.0, group=f"g{group}-{at}")
+        for group, size in enumerate(sizes)
+        for at in range(2)
+        for n in range(size * 2)
+    ]
+    features = make_features(tmp_path, [rows])
+    words = (features.folder, "--split", "train=0.6,test=0.4", "--target", target, "--seed", 8)
+    warned = sharder("plan", *words, "--json").data["warnings"]
+    assert f"there are 24 groups, and a hash draws the split of each: {PROPOSAL}" in warned
+    assert any("split train has 30.8% of the records instead of 60.0%" in each for each in warned)
+    warned = sharder("plan", *words, "--stratify", "--json").data["warnings"]
+    assert not [each for each in warned if "stratify" in each or "of the records" in each]
+
+
+def test_stratify_is_not_proposed_in_vain(sharder: Callable, tmp_path: Path) -> None:
+    """A label with one window cannot be in every split, and many groups are near the ratios."""
+    rows = [*windows(2400, groups=200), Window("once.wav", label="once", group="alone")]
+    warned = sharder("plan", make_features(tmp_path, [rows]).folder, "--json").data["warnings"]
+    assert any("has the label 'once'" in each for each in warned)
+    assert PROPOSAL not in " ".join(warned)
+
+
+def test_other_records_by_resampling_are_no_reason(sharder: Callable, tmp_path: Path) -> None:
+    """They change the size of train alone, whoever divides the groups."""
+    rows = [
+        Window(f"{n}.wav", label="rare" if n % 20 == 0 else "common", group=f"g{n}")
+        for n in range(1200)
+    ]
+    words = (make_features(tmp_path, [rows]).folder, "--split", "train=0.5,test=0.5")
+    data = sharder("plan", *words, "--resample", "under", "--json").data
+    assert data["splits"]["train"]["records"] < data["splits"]["test"]["records"] / 4
+    assert PROPOSAL not in " ".join(data["warnings"])
 
 
 def test_the_order_of_splits_in_the_wish_does_not_matter(sharder: Callable, tmp_path: Path) -> None:

@@ -41,6 +41,11 @@ def plan() -> None:
     """Show what run would do, or with --capacity what it would take."""
 
 
+@command(app, "RunSettings", "why:explain")
+def why() -> None:
+    """Say why `run` would train again: what differs from the nearest finished run."""
+
+
 @command(app, "EvaluateSettings")
 def evaluate(settings: EvaluateSettings) -> Result:
     """Score a committed run, or with --follow one that still trains, on splits."""

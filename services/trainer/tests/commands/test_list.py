@@ -41,6 +41,7 @@ def test_all_runs_are_listed(trainer: Trainer, trained: Trained, tmp_path: Path)
     found = {each["name"]: each for each in data["runs"]}
     assert {name, "half", "begun", "torn", "alien", "forged"} == found.keys()
     assert "committed" == found[name]["state"]
+    assert sum(copied.run.manifest.execution.seconds.values()) == found[name]["seconds"]
     assert ("unfinished", [12]) == (found["half"]["state"], found["half"]["checkpoints"])
     assert ("unfinished", []) == (found["begun"]["state"], found["begun"]["checkpoints"])
     assert {"unreadable"} == {found[each]["state"] for each in ("torn", "forged", "alien")}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def test_every_run_has_a_line_with_its_state(tmp_path: Path) -> None:
         "trainers": "unfinished",
     } == states
     assert {"local"} == {each["on"] for each in found if "on" in each}
+    assert {None} == {each["seconds"] for each in found}  # nothing has measured them
     lines = str(answer.text).splitlines()
     assert ["name", "state", "changed", "bytes"] == lines[0].split()[:4]
     assert 5 == len(lines)
@@ -56,3 +58,15 @@ def test_a_root_without_runs(tmp_path: Path) -> None:
     assert f"no runs under {tmp_path}" == list_runs(ListSettings(root=str(tmp_path))).text
     with pytest.raises(InputMissing):
         list_runs(ListSettings(root=str(tmp_path / "nothing")))
+
+
+def test_the_duration_of_a_training_is_shown(tmp_path: Path) -> None:
+    """From what the trainer noted, also while it runs or after it failed."""
+    begun(tmp_path, "broke", ended="failed")
+    line = {"event": "step", "attempt": 1, "since": 1e9, "seconds": {"importing": 5, "steps": 70}}
+    (tmp_path / "runs/broke/progress").mkdir()
+    (tmp_path / "runs/broke/progress/0.1.jsonl").write_text(json.dumps(line) + "\n")
+    answer = list_runs(ListSettings(root=str(tmp_path)))
+    (found,) = answer.data["runs"]  # type: ignore[misc]
+    assert found["seconds"] >= 75  # type: ignore[index,call-overload]
+    assert "duration" in str(answer.text).splitlines()[0].split()

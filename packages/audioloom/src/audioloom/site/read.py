@@ -18,6 +18,7 @@ from audioloom_manifest.file_list import read_file
 from audioloom_manifest.kinds import FeaturesManifest
 from audioloom_manifest.layout import FOLDERS
 from audioloom_manifest.reader import Opened, resolve_input, try_manifest
+from audioloom_runs.attempts import seconds_of
 from audioloom_runs.pages.features import features_sections
 from audioloom_runs.pages.markup import Markup
 from audioloom_runs.pages.parts import note, section
@@ -25,7 +26,7 @@ from audioloom_runs.pages.shards import shards_sections
 from audioloom_runs.progress import read_progress, training_state
 from audioloom_runs.run_list import run_row
 from audioloom_runs.run_times import wall_time
-from audioloom_runs.tables import size_text
+from audioloom_runs.tables import size_text, value_text
 from audioloom_stage.escapes import printable, safe_text, shortened
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.redaction import redact_values
@@ -35,7 +36,6 @@ from audioloom_storage import Location, NotFound, StorageError, exists, list_fol
 _THREADS = 16
 _MOST_FACTS = 80
 _MOST_TEXT = 300
-_MOST_NUMBERS = 8
 _MOST_HISTORY_BYTES = 16 << 20
 _MOST_METRICS = 24
 _TENSORBOARD = "logs/tensorboard"
@@ -61,7 +61,7 @@ class SiteRun:
         page: path of its page in the site.
         changed: when it was committed, or when its folder last changed; "" if unknown.
         detail: what is wrong with it.
-        seconds: how long the attempt took that committed it; None if it was not committed.
+        seconds: its wall time; None if it was not committed.
         facts: named facts, by the heading under which they stand.
         holds: what it holds in a few words, and the number by which runs are sorted.
         scores: of each split.
@@ -152,7 +152,7 @@ def _committed(opened: Any) -> dict[str, Any]:
     execution = manifest.execution
     more: dict[str, Any] = {
         "identity": manifest.identity,
-        "seconds": (execution.finished - execution.started).total_seconds(),
+        "seconds": seconds_of(execution),
         "inputs": tuple(_input(each, opened.root) for each in manifest.inputs),
         "facts": _facts(manifest, sum(entry.bytes for entry in opened.entries)),
         "holds": _holds(manifest),
@@ -279,27 +279,7 @@ def flattened(value: Mapping[str, JSON], above: str = "") -> Iterator[tuple[str,
         if isinstance(each, Mapping) and any(isinstance(one, Mapping) for one in each.values()):
             yield from flattened(each, f"{name}.")
         elif each is not None and each not in ({}, []):
-            yield printable(name), shortened(printable(_text(each)), _MOST_TEXT)
-
-
-def _text(value: JSON) -> str:
-    match value:
-        case str():
-            text = value
-        case bool():
-            text = "yes" if value else "no"
-        case int() | float():
-            text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
-        case Mapping():
-            pairs = [*value.items()][:_MOST_FACTS]
-            text = ", ".join(f"{key} {_text(each)}" for key, each in pairs)
-        case Sequence() if len(value) > _MOST_NUMBERS and isinstance(value[0], float):
-            text = f"{len(value):,} numbers"
-        case Sequence():
-            text = ", ".join(_text(each) for each in value[:_MOST_FACTS])
-        case _:
-            text = "none"
-    return text
+            yield printable(name), shortened(printable(value_text(each)), _MOST_TEXT)
 
 
 def _holds(manifest: Any) -> tuple[str, float]:
@@ -321,14 +301,3 @@ def date_text(changed: str) -> str:
     with suppress(ValueError):
         return f"{datetime.fromisoformat(changed):%Y-%m-%d %H:%M}"
     return ""
-
-
-def duration_text(seconds: float | None) -> str:
-    """A duration as people read it: 45 s, 3 min 20 s, 2 h 5 min."""
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 1:
-        return f"{seconds:.0f} s"
-    hours, left = divmod(minutes, 60)
-    return f"{hours:,} h {left} min" if hours else f"{minutes} min {rest} s"

@@ -69,7 +69,7 @@ log = structlog.get_logger()
 INTERMEDIATE = 3
 """Raised when intermediate files change, so that a run that was begun before does not go on."""
 
-_LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
+LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
 
 Unit = TypeVar("Unit")
 
@@ -90,7 +90,7 @@ def run(settings: RunSettings) -> Result:
     if isinstance(request.split_source, SplitTable):
         # The recipe holds only the table's checksum; `verify` needs the location to find it.
         recorded["split_table"] = str(request.split_source.location)
-    attempt = new_attempt("sharder", recorded, libraries=_LIBRARIES)
+    attempt = new_attempt("sharder", recorded, libraries=LIBRARIES)
     try:
         with executor(settings, root_of(request.plan.folder), attempt.counts) as run_units:
             committed = _write_run(request, attempt, run_units)

@@ -9,6 +9,8 @@ from audioloom_sharder.splits.deviation import deviations
 from audioloom_sharder.windows.metadata_scan import Summary
 
 _LARGE = 0.5
+_UNEVEN = 1.5
+"""A split is far from its ratio if it has this many times too much, or too little."""
 
 
 def warnings_of(
@@ -44,6 +46,7 @@ def warnings_of(
                 " give the copies one group"
             )
     yield from _about_labels(layout, rules)
+    yield from _about_ratios(layout, rules, sum(counted.groups))
     if rules.recipe.resample == "over" and rules.copies:
         label, (copies, bound) = max(rules.copies.items(), key=lambda item: item[1])
         most = copies + (bound > 0)
@@ -60,13 +63,31 @@ def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
         if missing:
             some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
             yield f"no record of split {split.name} has the label {some}"
-    found = deviations(rules.recipe.splits, layout.labels_of_splits)
-    far = [one for one in found if one.missed]
+
+
+def _about_ratios(layout: Layout, rules: Rules, groups: int) -> Iterator[str]:
+    """Say which splits and labels are far from their ratios, and what would help."""
+    if rules.recipe.resample != "none":
+        return  # train has other records than those that were divided
+    ratios = rules.recipe.splits
+    sizes = {split.name: {"": split.records} for split in layout.splits}
+    off = [name for one in deviations(ratios, sizes) if (name := one.missed(_UNEVEN))]
+    for name in off:
+        yield (
+            f"split {name} has {sizes[name][''] / layout.records:.1%} of the records instead of"
+            f" {ratios[name]:.1%}, because groups stay whole"
+        )
+    found = [] if rules.has_target else deviations(ratios, layout.labels_of_splits)
+    far = [one for one in found if one.missed()]
     if far:
-        first, name = far[0], str(far[0].missed)
-        way = "groups stay whole" if rules.recipe.stratify else "--stratify shares labels out"
+        first, name = far[0], str(far[0].missed())
         yield (
             f"{len(far):,} of {len(found):,} labels have less than half or more than twice their"
             f" ratio in a split, such as {first.label!r}: {first.actual[name]:.1%} of it in {name}"
-            f" instead of {first.requested[name]:.1%} ({way})"
+            f" instead of {first.requested[name]:.1%}"
+        )
+    if (off or far or any(one.lacking for one in found)) and not rules.needs_lookup:
+        yield (
+            f"there are {groups:,} groups, and a hash draws the split of each: --stratify divides"
+            " them by their labels and sizes instead"
         )

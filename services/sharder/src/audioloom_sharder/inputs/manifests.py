@@ -1,14 +1,14 @@
 """Open features manifests, and refuse those that were made by different recipes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import FeaturesManifest, ShardFeature
 from audioloom_manifest.parquet import feature_bytes
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.records.example import NAMES
+from audioloom_runs.differences import values_that_differ
 from audioloom_storage import Location, locate
 
 from audioloom_sharder.errors import BadFeatures
@@ -102,21 +102,12 @@ def open_inputs(places: Sequence[str]) -> Inputs:
 
 
 def _check_same_recipe(one: Opened[FeaturesManifest], other: Opened[FeaturesManifest]) -> None:
-    left, right = (dict(_flat("", each.manifest.recipe.model_dump())) for each in (one, other))
-    for field in sorted((left.keys() | right.keys()) - _MAY_DIFFER):
-        if left.get(field) != right.get(field):
+    for each in values_that_differ("recipe", one.manifest.recipe, other.manifest.recipe):
+        if each.key not in _MAY_DIFFER:
             raise BadFeatures(
                 "the features were made by different recipes",
-                expected=f"{field} = {left.get(field)!r} as in {one.folder}",
-                found=f"{right.get(field)!r}",
+                expected=f"{each.key} = {each.before!r} as in {one.folder}",
+                found=f"{each.now!r}",
                 where=other.location,
                 hint="Run the featurizer with the same settings for all of them.",
             )
-
-
-def _flat(prefix: str, value: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    for key, inner in value.items():
-        if isinstance(inner, dict):
-            yield from _flat(f"{prefix}{key}.", inner)
-        else:
-            yield f"{prefix}{key}", inner

@@ -88,7 +88,8 @@ def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
             hint="Groups stay whole, and there are too few of them: leave the split out."
             if rules.recipe.stratify
             else "Groups stay whole and a hash draws their split, so few groups may miss a small"
-            " one: --stratify fills the splits by their ratios.",
+            " one: --stratify fills the splits by their ratios. With fewer groups than that needs,"
+            " leave the split out.",
         )
     labels = _vocabulary(summary, rules, where)
     recipe = rules.recipe

@@ -7,7 +7,7 @@ from audioloom_runs.tables import table
 
 SHOWN = 10
 """Labels that a report shows."""
-_TOO_FAR = 2
+TOO_FAR = 2
 """A label misses its ratio where it has this many times too much, or too little."""
 
 
@@ -25,16 +25,23 @@ class Deviation:
         """The largest difference in any split."""
         return max(abs(self.actual[name] - ratio) for name, ratio in self.requested.items())
 
-    @property
-    def missed(self) -> str | None:
-        """The split with the largest deviation if that is too large; else None."""
+    def missed(self, times: float = TOO_FAR) -> str | None:
+        """Return the split that has most *times* too much or too little; None if none has."""
         far = {
             name: max(self.actual[name] / ratio, ratio / self.actual[name])
             for name, ratio in self.requested.items()
             if self.actual[name]
         }
         name = max(far, key=far.__getitem__, default=None)
-        return name if name is not None and far[name] > _TOO_FAR else None
+        return name if name is not None and far[name] > times else None
+
+    @property
+    def lacking(self) -> bool:
+        """Whether a split has no record, although its ratio is that of at least one."""
+        return any(
+            not self.actual[name] and ratio * self.records >= 1
+            for name, ratio in self.requested.items()
+        )
 
 
 def deviations(

@@ -5,6 +5,7 @@ from typing import Any
 from audioloom_manifest.reader import Opened
 from audioloom_runs import run_list
 from audioloom_runs.progress import training_state
+from audioloom_runs.run_times import seconds_in
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.result import Result
 from audioloom_storage import Location
@@ -45,4 +46,4 @@ def _uncommitted(folder: Location) -> dict[str, Any]:
     """Return the state of a run, from its checkpoints and what its processes noted."""
     steps = [commit.step for _, commit in list_checkpoints(folder) if commit is not None]
     more = {"steps": steps[0] if steps else 0, "checkpoints": steps}
-    return {**more, **training_state(folder)}
+    return {**more, "seconds": seconds_in(folder), **training_state(folder)}

@@ -2,6 +2,7 @@
 
 from audioloom_manifest.layout import FOLDERS
 from audioloom_runs.run_list import Row, last_change, open_root, show_runs
+from audioloom_runs.run_times import seconds_in
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.result import Result
 from audioloom_storage import Location
@@ -10,7 +11,7 @@ from audioloom_yarn_launcher.errors import BadRecord, NoRun
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status
 from audioloom_yarn_launcher.runs.layout import entries
 
-_COLUMNS = ("name", "state", "changed", "bytes", "attempts", "workers", "on")
+_COLUMNS = ("name", "state", "changed", "seconds", "bytes", "attempts", "workers", "on")
 
 
 def list_runs(settings: ListSettings) -> Result:
@@ -29,7 +30,7 @@ def _row(root: Location, folder: Location) -> Row:
         return {**row, "state": "unfinished"}
     except BadRecord as error:
         return {**row, "state": "unreadable", "detail": str(error)}
-    row |= {"state": view.state, "attempts": len(view.attempts)}
+    row |= {"state": view.state, "seconds": seconds_in(folder), "attempts": len(view.attempts)}
     if view.last is not None:
         row |= {"workers": len(view.last.workers), "on": view.last.started.on}
     return row
