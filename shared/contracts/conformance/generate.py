@@ -1100,7 +1100,7 @@ def ordered(run: Run) -> Run:
 
 
 def minor_1() -> None:
-    """Version 1.1: object stores; agreement and digests of features; wall times."""
+    """Version 1.1: object stores; agreement and digests of features; times and costs."""
     for kind, make in KINDS.items():
         run = at_minor_1(make(COMPLETE))
         if kind == "features":
@@ -1113,6 +1113,12 @@ def minor_1() -> None:
             run.manifest["recipe"]["digest"] = "head"
         if kind == "training-run":
             run.manifest["execution"]["seconds"] = {"importing": 4.5, "steps": 60.25, "end": 2}
+            run.manifest["execution"]["cost"] = {
+                "seconds": a_cost(
+                    start=12.5, work=50, runs=3, least=40, likely=60, most=90.5, actual=66.75
+                ),
+                "stored_bytes": a_cost(),
+            }
         good(f"{kind}-1.1-complete", "3.6", f"every field of a {kind} manifest", run)
         good(f"{kind}-1.1-minimal", "3.6", "no field of version 1.1", at_minor_1(make(MINIMAL)))
         run = at_minor_1(make(COMPLETE))
@@ -1144,9 +1150,25 @@ def minor_1() -> None:
         run = at_minor_1(training_run(COMPLETE))
         run.manifest["execution"]["seconds"] = {"steps": amount}
         bad(f"training-run-1.1-seconds-{name}", "10.6", "no seconds of a class", MALFORMED, run)
+    for name, wrong in (
+        ("negative", {"actual": -1.0}),
+        ("huge", {"most": 1e19}),
+        ("unordered", {"least": 2.0, "likely": 1.0, "most": 3.0}),
+        ("above-most", {"likely": 1.0}),
+        ("text", {"start": "1"}),
+    ):
+        run = at_minor_1(features(COMPLETE))
+        run.manifest["execution"]["cost"] = {"seconds": a_cost(**wrong)}
+        bad(f"features-1.1-cost-{name}", "3.11", "no cost of a run", MALFORMED, run)
     run = at_minor_1(features(COMPLETE))
     run.manifest["recipe"]["digest"] = "tail"
     bad("features-1.1-digest-unknown", "8.1", "a digest that 1.1 does not know", MALFORMED, run)
+
+
+def a_cost(**given: Any) -> dict[str, Any]:
+    """A quantity of which nothing was foreseen, but for what is given."""
+    names = ("start", "work", "runs", "least", "likely", "most")
+    return {**dict.fromkeys(names, 0), "actual": None, **given}
 
 
 def at_minor_1(run: Run) -> Run:
