@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from audioloom_runs.tables import facts, size_text, table
+from audioloom_runs.tables import duration_text, facts, size_text, table
 
 PATH = "/a/path/that/is/longer/than/the/terminal/is/wide"
 
@@ -75,3 +75,9 @@ def test_facts_stand_behind_their_names() -> None:
 def test_sizes_have_three_digits(size: int, text: str) -> None:
     """At any size."""
     assert text == size_text(size)
+
+
+def test_durations_are_for_people() -> None:
+    """Seconds, minutes, hours."""
+    found = [duration_text(seconds) for seconds in (None, 0.4, 59.4, 60, 3725, 360_000)]
+    assert ["", "0 s", "59 s", "1 min 0 s", "1 h 2 min", "100 h 0 min"] == found

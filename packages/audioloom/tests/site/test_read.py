@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom.site.read import SiteRun, duration_text, flattened, read_runs
+from audioloom.site.read import SiteRun, flattened, read_runs
 from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
 from hypothesis import given
@@ -139,9 +139,3 @@ def test_any_value_becomes_bounded_text(value: Any) -> None:
         assert name.isprintable()
         assert text.isprintable()
         assert len(text) <= 300
-
-
-def test_durations_are_for_people() -> None:
-    """Seconds, minutes, hours."""
-    found = [duration_text(seconds) for seconds in (None, 0.4, 59.4, 60, 3725, 360_000)]
-    assert ["", "0 s", "59 s", "1 min 0 s", "1 h 2 min", "100 h 0 min"] == found

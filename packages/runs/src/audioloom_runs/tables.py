@@ -47,6 +47,17 @@ def facts(named: Mapping[str, str], *, columns: int | None = None) -> str:
     return table((), [*named.items()], columns=columns) if named else ""
 
 
+def duration_text(seconds: float | None) -> str:
+    """Format a duration like ``45 s``, ``3 min 20 s`` or ``2 h 5 min``; nothing for None."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    hours, left = divmod(minutes, 60)
+    return f"{hours:,} h {left} min" if hours else f"{minutes} min {rest} s"
+
+
 def size_text(count: int) -> str:
     """Format a size like ``1.2 GB``, in powers of ten as storage is sold and ``du --si`` counts."""
     size = float(count)

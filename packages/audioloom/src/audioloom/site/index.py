@@ -7,9 +7,10 @@ from typing import Any
 from audioloom_runs.pages.charts import COLOURS
 from audioloom_runs.pages.markup import Child, Markup, data, element, joined
 from audioloom_runs.pages.parts import note, number
+from audioloom_runs.tables import duration_text
 
 from audioloom.site.layout import site_page, state_mark
-from audioloom.site.read import SiteRun, date_text, duration_text
+from audioloom.site.read import SiteRun, date_text
 
 _COLUMNS = {
     "run": "ascending",

@@ -298,14 +298,3 @@ def date_text(changed: str) -> str:
     with suppress(ValueError):
         return f"{datetime.fromisoformat(changed):%Y-%m-%d %H:%M}"
     return ""
-
-
-def duration_text(seconds: float | None) -> str:
-    """A duration as people read it: 45 s, 3 min 20 s, 2 h 5 min."""
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 1:
-        return f"{seconds:.0f} s"
-    hours, left = divmod(minutes, 60)
-    return f"{hours:,} h {left} min" if hours else f"{minutes} min {rest} s"

@@ -13,10 +13,11 @@ from audioloom_runs.pages.parts import (
     table,
     wall_time_bar,
 )
+from audioloom_runs.tables import duration_text
 
 from audioloom.site.layout import site_page, state_mark
 from audioloom.site.lineage import Lineage, graph
-from audioloom.site.read import Input, SiteRun, date_text, duration_text
+from audioloom.site.read import Input, SiteRun, date_text
 
 _MOST_DRAWN = 60
 _MOST_EPOCHS = 400
