@@ -6,7 +6,7 @@ import random
 import statistics
 
 import pytest
-from audioloom_runs.prediction import MOST_FACTOR, Earlier, Expected, Range, busiest, predict
+from audioloom_runs.prediction import MOST_FACTOR, Earlier, Expected, busiest, predict
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +52,8 @@ def test_a_record_that_cannot_be_true_is_passed_over(actual: float) -> None:
 
 def test_nothing_takes_nothing() -> None:
     """A training in place has no cache."""
-    assert Range(0, 0, 0, 0) == predict(Expected(0, 0))
+    found = predict(Expected(0, 0), [Earlier(0, 1, 2)])
+    assert (0, 0, 0) == (found.least, found.likely, found.most)
 
 
 def test_start_and_work_are_learned_apart() -> None:

@@ -23,9 +23,9 @@ NEWEST = 30
 _SHOWN: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "seconds": ("time", duration_text),
     "core_seconds": ("core-hours", lambda seconds: f"{seconds / 3600:.2g}"),
-    "memory_bytes": ("peak memory", lambda size: size_text(round(size))),
-    "stored_bytes": ("stored, all copies", lambda size: size_text(round(size))),
-    "cache_bytes": ("local cache", lambda size: size_text(round(size))),
+    "memory_bytes": ("memory", lambda size: size_text(round(size))),
+    "stored_bytes": ("stored", lambda size: size_text(round(size))),
+    "cache_bytes": ("cache", lambda size: size_text(round(size))),
 }
 _PEAK = re.compile(r"^VmHWM:\s+([0-9]+) kB$", re.MULTILINE)
 
@@ -69,7 +69,7 @@ def foresee(
         and all(getattr(manifest.recipe, name) == getattr(plan.recipe, name) for name in same)
     ]
     return {
-        name: predicted(
+        name: predict(
             each,
             [
                 Earlier(found.start, found.work, found.actual)
@@ -79,19 +79,6 @@ def foresee(
         )
         for name, each in quantities.items()
     }
-
-
-def predicted(expected: Expected, earlier: Sequence[Earlier]) -> Cost:
-    """Predict one quantity from constants and earlier runs."""
-    found = predict(expected, earlier)
-    return Cost(
-        start=_rounded(expected.start),
-        work=_rounded(expected.work),
-        runs=found.runs,
-        least=_rounded(found.least),
-        likely=_rounded(found.likely),
-        most=_rounded(found.most),
-    )
 
 
 def note_actual(
@@ -121,7 +108,7 @@ def note_actual(
         actual |= {"seconds": seconds, "core_seconds": seconds * cores}
     for name in attempt.cost.keys() & actual.keys():
         if (value := actual[name]) is not None:
-            noted = {"actual": _rounded(value)}
+            noted = {"actual": round(value, 3)}
             attempt.cost[name] = attempt.cost[name].model_copy(update=noted)
 
 
@@ -171,8 +158,3 @@ def _text(cost: Cost, text: Callable[[float], str]) -> str:
     range_ = f"{text(cost.least)} to {text(cost.most)}"
     took = "" if cost.actual is None else f", took {text(cost.actual)}"
     return f"predicted {text(cost.likely)} ({range_}), by {by}{took}"
-
-
-def _rounded(value: float) -> float:
-    """Four digits: more would pretend."""
-    return float(f"{value:.4g}")
