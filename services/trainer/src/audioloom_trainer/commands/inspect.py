@@ -10,6 +10,7 @@ from audioloom_manifest.errors import MissingManifest
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.cost import cost_facts
 from audioloom_runs.progress import last_progress
 from audioloom_runs.run_times import wall_time, wall_time_table
 from audioloom_runs.tables import facts, table
@@ -75,6 +76,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         *(("report", str(opened.folder / entry.path)) for entry in opened.files("report")),
         ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
         *_held_up(manifest.execution.settings),
+        *cost_facts(manifest.execution.cost).items(),
     ]
     scores = {name: dict(found) for name, found in stats.scores.items()}
     parts = [facts(dict(known)), score_table(scores)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from audioloom_manifest.canonical import digest
-from audioloom_manifest.envelope import Recipe
+from audioloom_manifest.envelope import Cost, Recipe
 from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunRecipe
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Plan
@@ -43,6 +43,8 @@ class RunSpec:
     feature: str
     cluster: Cluster
     launch: Launch
+    cost: dict[str, Cost] = field(default_factory=dict)
+    """What the run is foreseen to take, on the chief."""
 
     @property
     def recipe(self) -> str:
