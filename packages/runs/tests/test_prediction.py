@@ -40,7 +40,7 @@ def test_more_work_is_never_predicted_to_take_less(
 def test_constants_alone_are_the_prediction_without_earlier_runs(start: float, work: float) -> None:
     """The range is wide, as nobody has measured anything here."""
     found = predict(Expected(start, work))
-    assert (pytest.approx(start + work), 0) == (found.likely, found.runs)
+    assert (pytest.approx(start + work, rel=1e-3), 0) == (found.likely, found.runs)
     assert found.most >= 1.3 * found.likely
 
 

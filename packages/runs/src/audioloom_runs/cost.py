@@ -48,7 +48,7 @@ def foresee(
         same: the fields of the recipe in which earlier runs must agree with it.
         master: the Spark master; runs on another kind of master do not count.
         cores: that the run holds.
-        seconds: from the start of the command to the manifest.
+        seconds: from the start of the work to the manifest.
         memory: bytes of the process that commits.
         stored: bytes of data files, one copy.
         cache: bytes on the local disk of a worker.
@@ -154,6 +154,8 @@ def _kind_of(master: object) -> str:
 
 
 def _text(cost: Cost, text: Callable[[float], str]) -> str:
+    if cost.least == cost.most:  # it is no prediction, but what containers are given
+        return text(cost.likely)
     by = f"{cost.runs} earlier run{'s' * (cost.runs != 1)}" if cost.runs else "constants"
     range_ = f"{text(cost.least)} to {text(cost.most)}"
     took = "" if cost.actual is None else f", took {text(cost.actual)}"

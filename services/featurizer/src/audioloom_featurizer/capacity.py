@@ -38,7 +38,7 @@ RECORDING_SECONDS = 1.2e-3
 """Of a core, for a recording besides its bytes and its audio."""
 START_SECONDS, UNIT_SECONDS = 18.0, 0.02
 """Of a run with Spark, and of the driver for each unit."""
-DRIVER_BASE_BYTES = 300 << 20
+DRIVER_BASE_BYTES = 180 << 20
 DRIVER_UNIT_BYTES = 8000
 """The driver's own memory, and what it holds of a unit: its plan, its receipt, its files."""
 
