@@ -1,6 +1,5 @@
 """Foresee what a training takes, from its shards' manifest alone: no shard is opened."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 from math import ceil, inf, prod
@@ -33,11 +32,14 @@ ENTRY_BYTES = 2800
 """Memory of a line in the list of files, in every worker."""
 START_SECONDS = 17.0
 """Of a training on a CPU: imports, graphs, results, report."""
-STEP_SECONDS, VALUE_SECONDS = 2e-3, 4e-8
-"""Of a step, and of a core for each value of a record in it, with the default model on a CPU."""
+STEP_SECONDS, SYNC_SECONDS, VALUE_SECONDS = 2e-3, 8e-3, 4e-8
+"""Of a step, of its exchange between replicas, and of a core for each value of a record, on a CPU.
+
+They are those of the default model.
+"""
 SCORED = 0.4
 """What scoring a record takes of training with it."""
-MEMORY_BYTES, STORED_BYTES = 700 << 20, 1 << 20
+MEMORY_BYTES, STORED_BYTES = 770 << 20, 1 << 20
 """Of a worker, and of the results, whatever the model."""
 MODEL_DOUBT = 2.0
 """How far another model may be from the default one, relative."""
@@ -60,10 +62,14 @@ def run_calls(shards: int, workers: int, epochs_read: int) -> Counter[str]:
 
 
 def cost_of(
-    plan: Plan, shard_set: ShardSet, settings: RunSettings, replicas: int, parameters: int = 0
+    plan: Plan,
+    shard_set: ShardSet,
+    settings: RunSettings,
+    replicas: int,
+    cores: int,
+    parameters: int = 0,
 ) -> dict[str, Cost]:
-    """What a training is foreseen to take with replicas that each hold all cores of a machine."""
-    cores = settings.threads or os.cpu_count() or 1
+    """What a training is foreseen to take with replicas of so many cores each."""
     train = shard_set.split("train").layout.total
     scored = {name: split.layout.total for name, split in shard_set.splits.items()}
     trained, of_val = train * settings.epochs, scored.get("val", 0) * settings.epochs
@@ -75,7 +81,8 @@ def cost_of(
     in_place = all(file.location.scheme == "file" and not file.uncompressed for file in files)
     cache = 0 if in_place and settings.cache is None else min(size, settings.cache_bytes)
     known = settings.model == DEFAULT_MODEL
-    work = Expected(START_SECONDS, steps * STEP_SECONDS + values + cache / STAGED_BYTES)
+    step = STEP_SECONDS + (SYNC_SECONDS if replicas > 1 else 0)
+    work = Expected(START_SECONDS, steps * step + values + cache / STAGED_BYTES)
     return foresee(
         plan,
         same=("model", "callbacks", "keras", "deterministic"),

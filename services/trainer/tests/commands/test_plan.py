@@ -57,7 +57,7 @@ def test_a_cost_is_foreseen_and_noted(trainer: Trainer, trained: Trained) -> Non
 
 
 def test_another_model_is_foreseen_with_a_wide_range(trainer: Trainer, trained: Trained) -> None:
-    """Nobody knows what it computes; more replicas share its work, and hold more cores."""
+    """Nobody knows what it computes. Replicas hold their cores, and exchange what they learned."""
     shards = trained.root / "shards" / "demo"
     words = ("plan", shards, "--json", "--epochs", "900")
     known, other, shared = (
@@ -65,8 +65,8 @@ def test_another_model_is_foreseen_with_a_wide_range(trainer: Trainer, trained: 
         for more in ((), ("--model", f"{ZOO}:small"), ("--replicas", "4"))
     )
     assert 2 * known["seconds"]["most"] < other["seconds"]["most"]
-    assert shared["seconds"]["likely"] < known["seconds"]["likely"]
-    assert shared["core_seconds"]["likely"] > known["core_seconds"]["likely"]
+    assert shared["seconds"]["likely"] > known["seconds"]["likely"], "records are few"
+    assert shared["core_seconds"]["likely"] > 4 * known["core_seconds"]["likely"]
 
 
 def test_capacity_is_judged_line_by_line(trainer: Trainer, trained: Trained) -> None:

@@ -62,7 +62,9 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     history: list[dict[str, Any]] = json.loads(read_role(opened, "history"))["epochs"]
     splits_by = json.loads(read_role(opened, "evaluation")).get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
-    seconds = (manifest.execution.finished - manifest.execution.started).total_seconds()
+    execution = manifest.execution
+    seconds = (execution.finished - execution.started).total_seconds()
+    seconds = sum(execution.seconds.values()) or seconds  # an attempt begins after its imports
     known = [
         ("run", manifest.name),
         ("identity", manifest.identity),
@@ -74,14 +76,14 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
         ("replicas", f"{stats.replicas}"),
         *(("report", str(opened.folder / entry.path)) for entry in opened.files("report")),
-        ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
-        *_held_up(manifest.execution.settings),
-        *cost_facts(manifest.execution.cost).items(),
+        ("took", f"{seconds:.0f} s on {execution.host}"),
+        *_held_up(execution.settings),
+        *cost_facts(execution.cost).items(),
     ]
     scores = {name: dict(found) for name, found in stats.scores.items()}
     parts = [facts(dict(known)), score_table(scores)]
-    if manifest.execution.seconds:
-        parts.append(wall_time_table(manifest.execution.seconds))
+    if execution.seconds:
+        parts.append(wall_time_table(execution.seconds))
     parts.append(_history(history))
     return Result(
         text="\n\n".join(parts),

@@ -52,7 +52,9 @@ def plan(settings: PlanSettings) -> Result:
         "steps_done": steps * settings.epochs if standing else max(saved, default=0),
     }
     shown = {key: str(value) for key, value in data.items()}
-    cost = cost_of(planned, shard_set, settings, settings.replicas, settings.parameters or 0)
+    cores = settings.threads or os.cpu_count() or 1
+    state = settings.parameters or 0
+    cost = cost_of(planned, shard_set, settings, settings.replicas, cores, state)
     return Result(
         facts({**shown, "replicas": ", ".join(map(str, allowed)), **cost_facts(cost)}),
         {

@@ -67,7 +67,8 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     if cluster.is_chief:  # with every worker, storage would be asked as many times
         check_files_exist(spec.shard_set, spec.shard_set.splits)
         resume = newest_checkpoint(spec.plan.folder, spec.recipe)
-        spec.cost.update(cost_of(plan, spec.shard_set, settings, cluster.size))
+        cost = cost_of(plan, spec.shard_set, settings, cluster.size, spec.cores)
+        spec.cost.update(cost)
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 

@@ -1,6 +1,5 @@
 """One training with TensorFlow in the process: strategy, model, epochs, results, commit."""
 
-import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -105,7 +104,7 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
             files, stats = _results(spec, session, attempt)
             attempt.seconds.update(session.wall_time())
             taken = sum(watch.line()["seconds"].values())
-            cores = cluster.size * (spec.settings.threads or os.cpu_count() or 1)
+            cores = cluster.size * spec.cores
             makers = {attempt.id, "" if resume is not None else attempt.id}
             note_actual(attempt, spec.plan.folder, files, taken, cores=cores, makers=makers)
             committed = with_retries(partial(commit, spec.plan, attempt, files, stats))

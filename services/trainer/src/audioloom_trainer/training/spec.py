@@ -1,6 +1,7 @@
 """The specification of a training run (recipe, name and folder) and the position in it."""
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -69,6 +70,11 @@ class RunSpec:
     def shuffle(self, epoch: int) -> Shuffle:
         """Return the shuffle of an epoch."""
         return Shuffle(self.settings.seed, epoch, self.window)
+
+    @property
+    def cores(self) -> int:
+        """The cores of one worker."""
+        return self.settings.threads or max(1, (os.cpu_count() or 1) // self.cluster.here)
 
     @property
     def window(self) -> int:
