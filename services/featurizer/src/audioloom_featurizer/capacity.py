@@ -84,15 +84,7 @@ def cost_of(
     stats: RecordingsStats,
     units: int,
 ) -> dict[str, Cost]:
-    """What `run` is foreseen to take.
-
-    Args:
-        plan: of the run.
-        settings: of the extraction.
-        where: the run works.
-        stats: of the recordings.
-        units: number of units.
-    """
+    """What `run` is foreseen to take for recordings in so many units, *where* it works."""
     core = core_hours(settings, stats.recordings, stats.bytes) * 3600
     core += stats.recordings * RECORDING_SECONDS
     work = busiest(core, units, where.slots) + units * UNIT_SECONDS

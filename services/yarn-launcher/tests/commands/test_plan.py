@@ -87,7 +87,7 @@ def test_containers_hold_their_cores_and_memory(trainer: Path, answers: Any) -> 
     seconds = found["cost"]["seconds"]["likely"]
     assert 9 * seconds == pytest.approx(found["cost"]["core_seconds"]["likely"])
     assert (0.5, 0.75) == (found["queue_share"], found["queue_used"])
-    assert "queue share  50% of the most that night may have, and 75% is in use" in str(result.text)
+    assert "queue share  night: 50% of its maximum, of which 75% is in use" in str(result.text)
 
 
 def test_without_a_cluster_the_share_is_not_known(
@@ -97,7 +97,7 @@ def test_without_a_cluster_the_share_is_not_known(
     monkeypatch.setenv("HADOOP_CONF_DIR", str(trainer))
     result = plan(settings(trainer / "root", on="yarn"))
     assert result.data["queue_share"] is None
-    assert "not known" in str(result.text)
+    assert "queue share  default: unknown" in str(result.text)
     assert "core-hours" in str(result.text)
 
 

@@ -63,13 +63,13 @@ def plan(settings: PlanSettings) -> Result:
     }
     known = {key: str(value) for key, value in data.items()}
     if whole is not None:
-        known["containers"] = f"{whole} in all, the application master's included"
-        known["queue share"] = f"of {settings.queue}: not known, as the ResourceManager says none"
-    if share is not None:
-        asked, used = share
-        known["queue share"] = (
-            f"{asked:.0%} of the most that {settings.queue} may have, and {used:.0%} is in use"
+        told = (
+            "{:.0%} of its maximum, of which {:.0%} is in use".format(*share)
+            if share
+            else "unknown"
         )
+        known["containers"] = f"{whole} in all, the application master's included"
+        known["queue share"] = f"{settings.queue}: {told}"
     if "seconds" not in cost:
         known["time"] = f"not known: only that of {TRAINER} run, where it is installed here, is"
     return Result(
@@ -77,8 +77,8 @@ def plan(settings: PlanSettings) -> Result:
         {
             **data,
             "queue": settings.queue if spec.on == "yarn" else None,
-            "queue_share": None if share is None else share[0],
-            "queue_used": None if share is None else share[1],
+            "queue_share": share and share[0],
+            "queue_used": share and share[1],
             "cost": {name: each.to_json() for name, each in cost.items()},
         },
     )
