@@ -18,3 +18,14 @@ def test_a_master_that_no_stage_has_is_refused(master: str) -> None:
 def test_masters(master: str) -> None:
     """One process, its cores, or a cluster."""
     assert SparkSettings(master=master).master == master
+
+
+@pytest.mark.parametrize(
+    ("master", "slots"), [("local", 1), ("local[3]", 3), ("local[*]", 5), ("yarn", 12)]
+)
+def test_slots_are_the_tasks_at_once(
+    monkeypatch: pytest.MonkeyPatch, master: str, slots: int
+) -> None:
+    """On a cluster those of all executors."""
+    monkeypatch.setattr("os.cpu_count", lambda: 5)
+    assert slots == SparkSettings(master=master, executors=4, executor_cores=3).slots

@@ -1110,7 +1110,7 @@ def ordered(run: Run) -> Run:
 
 
 def minor_1() -> None:
-    """Version 1.1: object stores; agreement and digests of features; wall times; CRC-32C."""
+    """Version 1.1: object stores; agreement and digests of features; times, costs, CRC-32C."""
     for kind, make in KINDS.items():
         run = at_minor_1(make(COMPLETE))
         if kind == "features":
@@ -1123,10 +1123,13 @@ def minor_1() -> None:
             run.manifest["recipe"]["digest"] = "head"
         if kind == "training-run":
             run.manifest["execution"]["seconds"] = {"importing": 4.5, "steps": 60.25, "end": 2}
-        for entry in run.entries:
-            entry["crc32c"] = crc32c(run.data[entry["path"]])
-            if "uncompressed" in entry:
-                entry["uncompressed"]["crc32c"] = "f" * 8
+            run.manifest["execution"]["cost"] = {
+                "seconds": a_cost(
+                    start=12.5, work=50, runs=3, least=40, likely=60, most=90.5, actual=66.75
+                ),
+                "stored_bytes": a_cost(),
+            }
+        with_checksums(run)
         good(f"{kind}-1.1-complete", "3.6", f"every field of a {kind} manifest", run)
         good(f"{kind}-1.1-minimal", "3.6", "no field of version 1.1", at_minor_1(make(MINIMAL)))
         run = at_minor_1(make(COMPLETE))
@@ -1158,13 +1161,16 @@ def minor_1() -> None:
         run = at_minor_1(training_run(COMPLETE))
         run.manifest["execution"]["seconds"] = {"steps": amount}
         bad_1(f"training-run-1.1-seconds-{name}", "10.6", "no seconds of a class", MALFORMED, run)
-    for name, value in (("upper-case", "ABCDEF01"), ("short", "abcdef0"), ("number", 0x12345678)):
-        run = at_minor_1(shards(MINIMAL))
-        run.entries[0]["crc32c"] = value
-        bad_1(f"shards-1.1-crc32c-{name}", "5.4", "no CRC-32C", MALFORMED, run)
-    run = at_minor_1(shards(MINIMAL))
-    run.entries[0]["crc32c"] = crc32c(b"another")
-    bad_1("shards-1.1-crc32c-wrong", "5.9", "a CRC-32C of other bytes", "WrongChecksum", run)
+    for name, wrong in (
+        ("negative", {"actual": -1.0}),
+        ("huge", {"most": 1e19}),
+        ("unordered", {"least": 2.0, "likely": 1.0, "most": 3.0}),
+        ("above-most", {"likely": 1.0}),
+        ("text", {"start": "1"}),
+    ):
+        run = at_minor_1(features(COMPLETE))
+        run.manifest["execution"]["cost"] = {"seconds": a_cost(**wrong)}
+        bad_1(f"features-1.1-cost-{name}", "3.11", "no cost of a run", MALFORMED, run)
     run = at_minor_1(features(COMPLETE))
     run.manifest["recipe"]["digest"] = "tail"
     bad_1("features-1.1-digest-unknown", "8.1", "a digest that 1.1 does not know", MALFORMED, run)
@@ -1174,6 +1180,31 @@ def bad_1(name: str, clauses: str, about: str, error: str, run: Run) -> None:
     """A run of version 1.1 that is refused for its one fault: all else in it is right."""
     run.seal()
     bad(name, clauses, about, error, run)
+
+
+def with_checksums(run: Run) -> None:
+    """Give each entry its CRC-32C."""
+    for entry in run.entries:
+        entry["crc32c"] = crc32c(run.data[entry["path"]])
+        if "uncompressed" in entry:
+            entry["uncompressed"]["crc32c"] = "f" * 8
+
+
+def checksums() -> None:
+    """CRC-32C of a file: version 1.1."""
+    for name, value in (("upper-case", "ABCDEF01"), ("short", "abcdef0"), ("number", 0x12345678)):
+        run = at_minor_1(shards(MINIMAL))
+        run.entries[0]["crc32c"] = value
+        bad_1(f"shards-1.1-crc32c-{name}", "5.4", "no CRC-32C", MALFORMED, run)
+    run = at_minor_1(shards(MINIMAL))
+    run.entries[0]["crc32c"] = crc32c(b"another")
+    bad_1("shards-1.1-crc32c-wrong", "5.9", "a CRC-32C of other bytes", "WrongChecksum", run)
+
+
+def a_cost(**given: Any) -> dict[str, Any]:
+    """A quantity of which nothing was foreseen, but for what is given."""
+    names = ("start", "work", "runs", "least", "likely", "most")
+    return {**dict.fromkeys(names, 0), "actual": None, **given}
 
 
 def at_minor_1(run: Run) -> Run:
@@ -1195,6 +1226,7 @@ def main() -> None:
         data_files,
         bounds,
         minor_1,
+        checksums,
     ):
         each()
     names = [case.name for case in CASES]

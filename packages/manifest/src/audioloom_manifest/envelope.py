@@ -23,6 +23,7 @@ from audioloom_manifest.fields import (
 )
 
 Seconds = Annotated[float, Field(ge=0, le=1e10)]
+Quantity = Annotated[float, Field(ge=0, le=1e18)]
 Kind = Literal["recordings", "features", "shards", "training-run"]
 
 DERIVED: dict[Kind, frozenset[str]] = {
@@ -113,6 +114,24 @@ class FileEntry(Part):
     crc32c: Annotated[Crc32c | None, since(1)] = None
 
 
+class Cost(Part):
+    """How much a run was foreseen to take of something, and how much it took."""
+
+    start: Quantity = Field(description="by constants: what a run takes whatever its size")
+    work: Quantity = Field(description="by constants: what grows with its input")
+    runs: Count = Field(description="earlier runs that both were fitted to; 0: constants alone")
+    least: Quantity = Field(description="the range holds about four runs of five")
+    likely: Quantity
+    most: Quantity
+    actual: Quantity | None = Field(default=None, description="null: it was not measured")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Cost":
+        if not self.least <= self.likely <= self.most:
+            raise ValueError(f"{self.least} to {self.most} is no range around {self.likely}")
+        return self
+
+
 class Execution(Part):
     """How the run was made. Nothing here changes the result, so nothing here is in the identity."""
 
@@ -129,6 +148,10 @@ class Execution(Part):
     seconds: Annotated[dict[Word, Seconds], since(1, {})] = Field(
         default_factory=dict,
         description="wall time of the run by class, across attempts; empty if it was not measured",
+    )
+    cost: Annotated[dict[Word, Cost], since(1, {})] = Field(
+        default_factory=dict,
+        description="what the run took, beside what was foreseen: seconds, memory_bytes, …",
     )
 
 

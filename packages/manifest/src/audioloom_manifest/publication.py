@@ -19,6 +19,7 @@ from audioloom_storage import (
 
 from audioloom_manifest.canonical import canonical_bytes
 from audioloom_manifest.envelope import (
+    Cost,
     Envelope,
     Execution,
     FileEntry,
@@ -84,6 +85,8 @@ class Attempt:
     """Filled in on the way: what this try did."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Filled in at the end: the wall time of the run by class."""
+    cost: dict[str, Cost] = field(default_factory=dict)
+    """What the run was foreseen to take; what it took is filled in at the end."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
@@ -98,6 +101,7 @@ class Attempt:
             settings=self.settings,
             counts=self.counts,
             seconds=self.seconds,
+            cost=self.cost,
         )
 
 

@@ -1,5 +1,6 @@
 """The settings that every Spark stage has, named as Spark's users expect."""
 
+import os
 import re
 from typing import Any, ClassVar
 
@@ -60,6 +61,14 @@ class SparkSettings(Settings):
     def task_memory(self) -> int:
         """Bytes for the Python of one task on YARN, all its processes together."""
         return (self.executor_memory - self.heap) // self.executor_cores
+
+    @property
+    def slots(self) -> int:
+        """The tasks that run at once, each on a core."""
+        if self.master == "yarn":
+            return self.executors * self.executor_cores
+        given = self.master.partition("[")[2].rstrip("]")
+        return (os.cpu_count() or 1) if given == "*" else int(given or 1)
 
     def check_configured(self) -> None:
         """Check that a cluster is configured, where the master is one: before all else.

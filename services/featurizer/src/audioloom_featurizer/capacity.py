@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from math import ceil
 
 from audioloom_audio import ExtractionSettings
+from audioloom_manifest.envelope import Cost
+from audioloom_manifest.kinds import RecordingsStats
+from audioloom_manifest.publication import Plan
 from audioloom_runs.capacity import (
     BLOCK_READS_BYTES,
     CLOSURE_BYTES,
@@ -17,10 +20,13 @@ from audioloom_runs.capacity import (
     call_lines,
     calls,
 )
+from audioloom_runs.cost import foresee
+from audioloom_runs.prediction import Expected, busiest
 
 from audioloom_featurizer.extraction.unit import MOST_FILE_BYTES
 from audioloom_featurizer.extraction.unit_bounds import expected_windows, window_bytes
 from audioloom_featurizer.inventory.parquet import ROWS_PER_GROUP
+from audioloom_featurizer.settings import DecodingSettings, PlanSettings
 
 AUDIO_SECONDS = {"native": 3800, "numpy": 2600, "librosa": 550}
 """Seconds of audio that a core extracts in a second, from 44.1 kHz stereo: other PCM is faster."""
@@ -28,7 +34,11 @@ DIGESTED_BYTES = 880 * 10**6
 """Bytes of recordings that a core reads and digests in a second."""
 FOOTER_BYTES = 820
 """Of a row group in the footer of the inventory, which each unit reads."""
-DRIVER_BASE_BYTES = 300 << 20
+RECORDING_SECONDS = 1.2e-3
+"""Of a core, for a recording besides its bytes and its audio."""
+START_SECONDS, UNIT_SECONDS = 18.0, 0.02
+"""Of a run with Spark, and of the driver for each unit."""
+DRIVER_BASE_BYTES = 180 << 20
 DRIVER_UNIT_BYTES = 8000
 """The driver's own memory, and what it holds of a unit: its plan, its receipt, its files."""
 
@@ -65,6 +75,29 @@ def core_hours(settings: ExtractionSettings, recordings: int, size: int) -> floa
     seconds = expected_windows(settings, recordings, size) * settings.window_seconds
     rate = AUDIO_SECONDS.get(settings.engine, AUDIO_SECONDS["librosa"])
     return (seconds / rate + size / DIGESTED_BYTES) / 3600
+
+
+def cost_of(
+    plan: Plan,
+    settings: ExtractionSettings,
+    where: DecodingSettings | PlanSettings,
+    stats: RecordingsStats,
+    units: int,
+) -> dict[str, Cost]:
+    """What `run` is foreseen to take for recordings in so many units, *where* it works."""
+    core = core_hours(settings, stats.recordings, stats.bytes) * 3600
+    core += stats.recordings * RECORDING_SECONDS
+    work = busiest(core, units, where.slots) + units * UNIT_SECONDS
+    windows = expected_windows(settings, stats.recordings, stats.bytes)
+    return foresee(
+        plan,
+        same=("feature", "engine", "windows", "channels", "headerless", "digest"),
+        master=where.master,
+        cores=where.slots,
+        seconds=Expected(START_SECONDS, work),
+        memory=Expected(DRIVER_BASE_BYTES, units * DRIVER_UNIT_BYTES),
+        stored=Expected(0, windows * window_bytes(settings)),
+    )
 
 
 def driver_bytes(units: int) -> int:

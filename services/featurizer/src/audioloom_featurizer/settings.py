@@ -192,7 +192,7 @@ class RecipeSettings(FeatureSettings):
     )
 
 
-class PlanSettings(RecipeSettings):
+class PlanSettings(RecipeSettings, SparkSettings):
     """Settings of `plan`."""
 
     groups: ClassVar = {"Capacity": "capacity"}

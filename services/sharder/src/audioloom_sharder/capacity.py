@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from audioloom_manifest.envelope import Cost
 from audioloom_runs.capacity import (
     BLOCK_READS_BYTES,
     CLOSURE_BYTES,
@@ -17,8 +18,11 @@ from audioloom_runs.capacity import (
     call_lines,
     calls,
 )
+from audioloom_runs.cost import foresee
+from audioloom_runs.prediction import Expected, busiest
 
 from audioloom_sharder.formats.names import FOLDER_SHARDS
+from audioloom_sharder.recipe import RequestedRun
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout, make_layout
 from audioloom_sharder.sharding.ranking import RANGE_RECORDS, ranges_for
@@ -30,6 +34,10 @@ RECORD_BYTES = 250
 """Of a record besides its values: names, numbers and framing."""
 CORE_SECONDS = 1.1e-8
 """Of all steps, for a byte of records."""
+WINDOW_SECONDS = 1.2e-4
+"""Of all steps, for a window besides its bytes."""
+START_SECONDS, INLINE_START_SECONDS = 16.0, 1.0
+"""Of a run with Spark, and of one without."""
 DRIVER_BASE_BYTES = 130 << 20
 """Of the driver's process, whatever the run."""
 DRIVER_FILE_BYTES, DRIVER_SHARD_BYTES, DRIVER_COUNT_BYTES = 16_000, 4600, 80
@@ -126,6 +134,28 @@ def verify_calls(planned: Planned) -> Counter[str]:
     """The calls of `verify`: features are read once, shards and indexes digested and read."""
     files, shards = planned.files, planned.layout.shards
     return calls(opens=2 * files + 4 * shards, stats=2 * files + 3 * shards)
+
+
+def cost_of(request: RequestedRun, master: str, cores: int) -> dict[str, Cost]:
+    """What `run` is foreseen to take on a Spark master with so many cores, by the inputs alone."""
+    windows, files, recipe = (
+        request.inputs.windows,
+        len(request.inputs.sources),
+        request.rules.recipe,
+    )
+    size = windows * (request.rules.window_bytes + RECORD_BYTES)
+    shards = recipe.shards or size / (recipe.shard_bytes or 1)
+    core = size * CORE_SECONDS + windows * WINDOW_SECONDS
+    start = INLINE_START_SECONDS if master == "inline" else START_SECONDS
+    return foresee(
+        request.plan,
+        same=("format", "compression", "resample"),
+        master=master,
+        cores=cores,
+        seconds=Expected(start, busiest(core, files, cores)),
+        memory=Expected(DRIVER_BASE_BYTES, files * DRIVER_FILE_BYTES + shards * DRIVER_SHARD_BYTES),
+        stored=Expected(0, size),
+    )
 
 
 def driver_bytes(planned: Planned) -> int:

@@ -10,6 +10,7 @@ import pytest
 from audioloom_sharder.commands.plan import epoch_of
 from audioloom_sharder.sharding.layout import SplitLayout
 from sharder_features import Window, make_features, windows
+from sharder_runs import committed
 
 ROWS = windows(300, groups=150)
 
@@ -101,3 +102,36 @@ def test_a_plan_of_a_taken_name_says_so(sharder: Callable, tmp_path: Path) -> No
     features = make_features(tmp_path, [ROWS])
     assert 0 == sharder("run", features.folder, "--name", "mine").code
     assert 73 == sharder("plan", features.folder, "--name", "mine", "--lanes", "12").code
+
+
+def test_a_plan_foresees_what_the_run_notes(sharder: Callable, tmp_path: Path) -> None:
+    """By constants before the first run, by that run before the next; `inspect` shows both."""
+    features = make_features(tmp_path, [ROWS])
+    first = sharder("plan", features.folder, "--json", "--master", "inline").data["cost"]
+    assert {0} == {each["runs"] for each in first.values()}
+    assert {0} != {each["likely"] for each in first.values()}
+    shards = sharder("run", features.folder).out.strip()
+    cost = sharder("inspect", shards, "--json").data["execution"]["cost"]
+    assert cost["seconds"]["actual"] > 0
+    written = sum(entry.bytes for entry in committed(shards).files())
+    assert written == cost["stored_bytes"]["actual"]
+    assert ", took " in sharder("inspect", shards).out
+    again = sharder("plan", features.folder, "--seed", "9")
+    assert "core-hours" in again.out
+    assert ", by constants" in again.out, "inline tells nothing of Spark"
+
+
+def test_a_run_that_was_killed_knows_no_time(
+    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first attempt left units, and the second one cannot say how long they took."""
+    features = make_features(tmp_path, [ROWS])
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("audioloom_sharder.commands.run.commit", stop)
+        assert 0 != sharder("run", features.folder).code
+    opened = committed(sharder("run", features.folder).out)
+    assert opened.manifest.execution.cost["seconds"].actual is None

@@ -1,8 +1,11 @@
 """Foresee what a training takes, from its shards' manifest alone: no shard is opened."""
 
 from collections import Counter
-from math import ceil, inf
+from dataclasses import replace
+from math import ceil, inf, prod
 
+from audioloom_manifest.envelope import Cost
+from audioloom_manifest.publication import Plan
 from audioloom_runs.capacity import (
     BLOCK_READS_BYTES,
     CALLS_PER_SECOND,
@@ -12,11 +15,13 @@ from audioloom_runs.capacity import (
     call_lines,
     calls,
 )
+from audioloom_runs.cost import foresee
+from audioloom_runs.prediction import Expected
 
 from audioloom_trainer.input.batches import Replicas, least_cache, steps_of
 from audioloom_trainer.input.sampler import allowed_replicas
 from audioloom_trainer.runs.progress import EVERY_SECONDS
-from audioloom_trainer.settings import PlanSettings
+from audioloom_trainer.settings import DEFAULT_MODEL, PlanSettings, RunSettings
 from audioloom_trainer.shards.shard_set import ShardSet
 
 STAGED_BYTES = 757 * 10**6
@@ -25,6 +30,19 @@ STATE_BYTES = 12
 """Of a parameter in a checkpoint: the weight and Adam's two moments, float32."""
 ENTRY_BYTES = 2800
 """Memory of a line in the list of files, in every worker."""
+START_SECONDS = 17.0
+"""Of a training on a CPU: imports, graphs, results, report."""
+STEP_SECONDS, SYNC_SECONDS, VALUE_SECONDS = 2e-3, 8e-3, 4e-8
+"""Of a step, of its exchange between replicas, and of a core for each value of a record, on a CPU.
+
+They are those of the default model.
+"""
+SCORED = 0.4
+"""What scoring a record takes of training with it."""
+MEMORY_BYTES, STORED_BYTES = 770 << 20, 1 << 20
+"""Of a worker, and of the results, whatever the model."""
+MODEL_DOUBT = 2.0
+"""How far another model may be from the default one, relative."""
 CALLS_A_SECOND = (CALLS_PER_SECOND / 10, CALLS_PER_SECOND / 2)
 
 _CACHE = "--cache-bytes, a smaller --shuffle-window, or more replicas"
@@ -41,6 +59,39 @@ def run_calls(shards: int, workers: int, epochs_read: int) -> Counter[str]:
     """
     listings = ceil(2 * shards / LISTED)
     return calls(opens=2 * shards * epochs_read + 2 * workers, lists=listings)
+
+
+def cost_of(
+    plan: Plan,
+    shard_set: ShardSet,
+    settings: RunSettings,
+    replicas: int,
+    cores: int,
+    parameters: int = 0,
+) -> dict[str, Cost]:
+    """What a training is foreseen to take with replicas of so many cores each."""
+    train = shard_set.split("train").layout.total
+    scored = {name: split.layout.total for name, split in shard_set.splits.items()}
+    trained, of_val = train * settings.epochs, scored.get("val", 0) * settings.epochs
+    records = trained + SCORED * (of_val + sum(scored.values()) - train)
+    steps = steps_of(train, settings.batch_size) * settings.epochs
+    values = records * prod(shard_set.shape) * VALUE_SECONDS / cores / replicas
+    files = [file for split in shard_set.splits.values() for file in split.files()]
+    size = sum(file.content.bytes for file in files) // replicas
+    in_place = all(file.location.scheme == "file" and not file.uncompressed for file in files)
+    cache = 0 if in_place and settings.cache is None else min(size, settings.cache_bytes)
+    known = settings.model == DEFAULT_MODEL
+    step = STEP_SECONDS + (SYNC_SECONDS if replicas > 1 else 0)
+    work = Expected(START_SECONDS, steps * step + values + cache / STAGED_BYTES)
+    return foresee(
+        plan,
+        same=("model", "callbacks", "keras", "deterministic"),
+        cores=cores * replicas,
+        seconds=work if known else replace(work, doubt=MODEL_DOUBT),
+        memory=Expected(MEMORY_BYTES, parameters * STATE_BYTES),
+        stored=Expected(STORED_BYTES, parameters * STATE_BYTES),
+        cache=cache,
+    )
 
 
 def lines_of(

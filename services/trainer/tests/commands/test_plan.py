@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shard_maker import make_shards
-from trainer_program import SMALL, Trained, Trainer
+from trainer_program import SMALL, ZOO, Trained, Trainer
 
 
 def test_missing_shards_are_told(trainer: Trainer, tmp_path: Path) -> None:
@@ -35,6 +35,38 @@ def test_a_committed_run_is_recognised(trainer: Trainer, trained: Trained) -> No
     assert ("committed", trained.run.manifest.name) == (ran.data["state"], ran.data["name"])
     assert 12 == ran.data["steps_done"]
     assert "new" == trainer("plan", shards, *SMALL, "--seed", "9", "--json").data["state"]
+
+
+def test_a_cost_is_foreseen_and_noted(trainer: Trainer, trained: Trained) -> None:
+    """By constants before the first run, by that run before the next one, of another length."""
+    noted = trained.run.manifest.execution.cost
+    assert {0} == {each.runs for each in noted.values()}
+    written = sum(entry.bytes for entry in trained.run.files())
+    assert written == noted["stored_bytes"].actual
+    wall = sum(trained.run.manifest.execution.seconds.values())
+    assert abs(wall - (noted["seconds"].actual or 0)) < 0.1 * wall
+    shards = trained.root / "shards" / "demo"
+    words = (shards, *SMALL, "--epochs", "7")
+    found = trainer("plan", *words, "--json").data["cost"]
+    assert 1 == found["seconds"]["runs"]
+    assert 0 == found["cache_bytes"]["most"]
+    copied = trainer("plan", *words, "--cache", "here", "--json").data["cost"]
+    assert copied["cache_bytes"]["likely"] > 0
+    assert ", by 1 earlier run" in trainer("plan", *words).out
+    assert ", by constants, took " in trainer("inspect", trained.run.folder).out
+
+
+def test_another_model_is_foreseen_with_a_wide_range(trainer: Trainer, trained: Trained) -> None:
+    """Nobody knows what it computes. Replicas hold their cores, and exchange what they learned."""
+    shards = trained.root / "shards" / "demo"
+    words = ("plan", shards, "--json", "--epochs", "900")
+    known, other, shared = (
+        trainer(*words, *more).data["cost"]
+        for more in ((), ("--model", f"{ZOO}:small"), ("--replicas", "4"))
+    )
+    assert 2 * known["seconds"]["most"] < other["seconds"]["most"]
+    assert shared["seconds"]["likely"] > known["seconds"]["likely"], "records are few"
+    assert shared["core_seconds"]["likely"] > 4 * known["core_seconds"]["likely"]
 
 
 def test_capacity_is_judged_line_by_line(trainer: Trainer, trained: Trained) -> None:

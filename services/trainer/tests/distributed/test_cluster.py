@@ -9,6 +9,14 @@ from audioloom_trainer.distributed.cluster import Cluster, read_cluster
 PAIR = {"worker": ["a:1", "b:1"]}
 
 
+@pytest.mark.parametrize(
+    ("workers", "here"), [(("alone",), 1), (("a:1", "b:1"), 1), (("a:1", "b:1", "a:2"), 2)]
+)
+def test_workers_of_one_host_share_its_cores(workers: tuple[str, ...], here: int) -> None:
+    """Whatever their ports."""
+    assert here == Cluster(workers, 0).here
+
+
 def config(cluster: object, task: object) -> dict[str, str]:
     return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
 

@@ -35,6 +35,11 @@ def run(settings: RunSettings) -> Result:
     return launch(settings)
 
 
+@command(app, "PlanSettings", "plan:plan")
+def plan() -> None:
+    """Show the run that `run` would start and what it would take; start nothing."""
+
+
 @command(app, "StatusSettings", "status:show_status")
 def status() -> None:
     """Show the state of a run and of its workers."""

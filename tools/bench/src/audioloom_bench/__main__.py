@@ -14,7 +14,7 @@ from pathlib import Path
 from audioloom_bench.against import comparison, measured_by
 from audioloom_bench.report import as_table, write_json, write_png
 
-BENCHMARKS = ("featurize", "job", "launch", "scale", "scan", "shard", "storage", "train")
+BENCHMARKS = ("featurize", "job", "launch", "plan", "scale", "scan", "shard", "storage", "train")
 
 _HELP = ("-h", "--help")
 _PROGRAMS = "AUDIOLOOM_PROGRAMS"

@@ -6,6 +6,7 @@ from typing import Any
 from audioloom_manifest.errors import WrongKind
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.cost import cost_facts
 from audioloom_stage.escapes import printable
 from audioloom_stage.result import Result
 
@@ -86,6 +87,7 @@ def _lines(opened: Opened[Any]) -> Iterator[str]:
     yield from section("recipe", recipe.items())
     yield from section("counts", stats.items())
     yield from section("computed again", agreement.items())
+    yield from section("cost", cost_facts(manifest.execution.cost).items())
     yield from section("refusals", refusals.items())
 
 

@@ -9,12 +9,13 @@ from audioloom_manifest.publication import Plan, find_committed
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.receipts import read_receipts
 from audioloom_runs.capacity import capacity_result
+from audioloom_runs.cost import cost_facts
 from audioloom_runs.tables import facts
 from audioloom_stage.logs import bind
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import locate
 
-from audioloom_featurizer.capacity import lines_of
+from audioloom_featurizer.capacity import cost_of, lines_of
 from audioloom_featurizer.extraction.header_probe import fit, probe
 from audioloom_featurizer.extraction.partition import Unit, partition, receipt_name
 from audioloom_featurizer.extraction.recipe import plan_recipe, recipe_of, settings_from_recipe
@@ -41,6 +42,7 @@ def plan(settings: PlanSettings) -> Result:
     headers = probe(context.source, context.inventory, context.settings)
     fitting = fit(headers, context.settings)
     feature = recipe_in(planned).feature
+    cost = cost_of(planned, context.settings, settings, stats, len(units))
     data: dict[str, JSON] = {
         "name": planned.name,
         "feature": f"{feature.name} {feature.shape[0]} × {feature.shape[1]} {feature.dtype}",
@@ -56,8 +58,13 @@ def plan(settings: PlanSettings) -> Result:
         "recordings_probed": len(headers),
         "padding": f"{fitting.padding:.1%}",
     }
-    shown = facts({key: str(value) for key, value in data.items()})
-    whole = {**data, "padding": fitting.padding, "advice": [*fitting.advice]}
+    shown = facts({key: str(value) for key, value in data.items()} | cost_facts(cost))
+    whole = {
+        **data,
+        "padding": fitting.padding,
+        "advice": [*fitting.advice],
+        "cost": {name: each.to_json() for name, each in cost.items()},
+    }
     return Result("\n".join([shown, *fitting.advice]), whole)
 
 

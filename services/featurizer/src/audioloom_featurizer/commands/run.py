@@ -11,9 +11,11 @@ from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Plan, commit, find_committed
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.receipts import Receipt
+from audioloom_runs.cost import note_actual
 from audioloom_stage.result import Result
 
 from audioloom_featurizer.attempts import new_attempt
+from audioloom_featurizer.capacity import cost_of
 from audioloom_featurizer.commands.plan import context_of, planned_run, units_of
 from audioloom_featurizer.extraction.agreement import need_librosa
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
@@ -64,6 +66,8 @@ def extract_features(
     if context.settings.feature.agreement is not None:
         need_librosa(opened.location)
     units = units_of(planned, context)
+    stats = opened.manifest.stats
+    attempt.cost.update(cost_of(planned, context.settings, settings, stats, len(units)))
     listed = commit_units(planned.folder, units)
     limits = WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout)
 
@@ -76,6 +80,8 @@ def extract_features(
     receipts = finish_units(context, units, budget, runner or in_spark)
     agreement = check_sample(context, units, receipts, None if runner else limits)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
+    taken, makers = time.monotonic() - began, {receipt.attempt for receipt in receipts}
+    note_actual(attempt, planned.folder, files, taken, cores=settings.slots, makers=makers)
     committed = commit(planned, attempt, files, stats_of(receipts, agreement))
     stats = committed.opened.manifest.stats
     done = "committed" if committed.ours else "already committed"

@@ -10,7 +10,8 @@ from audioloom_manifest.errors import ManifestError, RecordError
 from audioloom_manifest.kinds import ShardsManifest
 from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_manifest.records.example import Record
-from audioloom_runs.tables import size_text, table
+from audioloom_runs.cost import cost_facts
+from audioloom_runs.tables import facts, size_text, table
 from audioloom_stage.escapes import printable
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import StorageError, open_read
@@ -40,6 +41,8 @@ def inspect(settings: InspectSettings) -> Result:
     parts = [_head(opened), _splits(opened)]
     if far:
         parts.append(deviations_text(far))
+    if cost := cost_facts(opened.manifest.execution.cost):
+        parts.append(facts(cost))
     parts += ["made from\n" + "\n".join(lineage)]
     parts += [_shown(opened, name, some) for name, some in records.items()]
     return Result(

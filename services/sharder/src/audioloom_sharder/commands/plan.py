@@ -10,19 +10,20 @@ from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import find_committed
 from audioloom_runs.attempts import new_attempt
 from audioloom_runs.capacity import capacity_result
-from audioloom_runs.tables import size_text, table
+from audioloom_runs.cost import cost_facts
+from audioloom_runs.tables import facts, size_text, table
 from audioloom_stage.escapes import printable
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
 
 from audioloom_sharder.balance.class_weights import weights_text
-from audioloom_sharder.capacity import Planned, expected_layout, lines_of
+from audioloom_sharder.capacity import Planned, cost_of, expected_layout, lines_of
 from audioloom_sharder.commands.run import job_of
 from audioloom_sharder.commands.warnings import warnings_of
 from audioloom_sharder.io.executor import RunUnits, executor
 from audioloom_sharder.recipe import RequestedRun, request_run
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.settings import PlanSettings
+from audioloom_sharder.settings import PlanSettings, RunSettings
 from audioloom_sharder.sharding.assignment import divisors, records_in, steps_per_epoch
 from audioloom_sharder.sharding.layout import Layout, SplitLayout, make_layout
 from audioloom_sharder.sharding.ranking import DistinctCounts, count_distinct
@@ -77,6 +78,11 @@ def plan(settings: PlanSettings) -> Result:
         for split in layout.splits
     }
     splits = list(zip(layout.splits, counted.recordings, counted.groups, strict=True))
+    run = settings
+    if settings.master == "inline":  # the default here, and not that of `run`
+        master = RunSettings.model_fields["master"].default
+        run = settings.model_copy(update={"master": master})
+    cost = cost_of(request, run.master, run.slots)
     verb = "already committed:" if committed else "would write"
     what = f"{layout.records:,} records in {layout.shards:,} shards, {request.plan.folder}"
     weights = weights_text(layout.class_weights)
@@ -94,6 +100,7 @@ def plan(settings: PlanSettings) -> Result:
         ),
         f"class weights: {weights}" if weights else "",
         deviations_text(far),
+        facts(cost_facts(cost)),
         "\n".join(f"warning: {printable(one)}" for one in warnings),
     ]
     data: dict[str, JSON] = {
@@ -109,6 +116,7 @@ def plan(settings: PlanSettings) -> Result:
         },
         "deviations": [asdict(one) for one in far[:SHOWN]],
         "warnings": [*warnings],
+        "cost": {name: each.to_json() for name, each in cost.items()},
     }
     return Result(text="\n\n".join(part for part in parts if part), data=data)
 

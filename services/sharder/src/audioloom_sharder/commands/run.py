@@ -20,12 +20,14 @@ from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Attempt, Committed, commit, find_committed
 from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 from audioloom_runs.attempts import new_attempt
+from audioloom_runs.cost import note_actual
 from audioloom_stage.errors import Usage
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import Result
 from audioloom_storage import StorageError
 
+from audioloom_sharder.capacity import cost_of
 from audioloom_sharder.commands.committed_run import check_complete, run_result, stats_of
 from audioloom_sharder.commands.warnings import warnings_of
 from audioloom_sharder.io.executor import RunUnits, executor
@@ -91,9 +93,10 @@ def run(settings: RunSettings) -> Result:
         # The recipe holds only the table's checksum; `verify` needs the location to find it.
         recorded["split_table"] = str(request.split_source.location)
     attempt = new_attempt("sharder", recorded, libraries=LIBRARIES)
+    attempt.cost.update(cost_of(request, settings.master, settings.slots))
     try:
         with executor(settings, root_of(request.plan.folder), attempt.counts) as run_units:
-            committed = _write_run(request, attempt, run_units)
+            committed = _write_run(request, attempt, run_units, began, settings.slots)
     except (ManifestError, StorageError):
         # A parallel run of this command may have committed and removed the intermediate files.
         opened = find_committed(request.plan)
@@ -111,7 +114,9 @@ def run(settings: RunSettings) -> Result:
     return run_result(committed.opened, ours=committed.ours)
 
 
-def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> Committed:
+def _write_run(
+    request: RequestedRun, attempt: Attempt, run_units: RunUnits, began: float, cores: int
+) -> Committed:
     plan, job = request.plan, job_of(request, attempt)
     job, units = _decide_splits(job, source_units(request.inputs), run_units)
     job = _decide_copies(job, units, run_units)
@@ -131,6 +136,9 @@ def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> 
     receipts = _write_shards(job, layout, segment_units(job, units, scanned), ranks, run_units)
     files = [entry for receipt in (*groups, *receipts) for entry in receipt.files]
     stats = stats_of(layout, job.rules, counted, receipts, summary.excluded)
+    makers = {one.attempt for one in (*scanned, *ranked, *groups, *receipts)}
+    taken = time.monotonic() - began
+    note_actual(attempt, plan.folder, files, taken, cores=cores, makers=makers)
     committed = commit(plan, attempt, files, stats)
     remove_intermediate(job.folder)
     return committed

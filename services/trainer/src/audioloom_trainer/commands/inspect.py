@@ -10,6 +10,7 @@ from audioloom_manifest.errors import MissingManifest
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.cost import cost_facts
 from audioloom_runs.progress import last_progress
 from audioloom_runs.run_times import wall_time, wall_time_table
 from audioloom_runs.tables import facts, table
@@ -61,7 +62,9 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     history: list[dict[str, Any]] = json.loads(read_role(opened, "history"))["epochs"]
     splits_by = json.loads(read_role(opened, "evaluation")).get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
-    seconds = (manifest.execution.finished - manifest.execution.started).total_seconds()
+    execution = manifest.execution
+    seconds = (execution.finished - execution.started).total_seconds()
+    seconds = sum(execution.seconds.values()) or seconds  # an attempt begins after its imports
     known = [
         ("run", manifest.name),
         ("identity", manifest.identity),
@@ -73,13 +76,14 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
         ("replicas", f"{stats.replicas}"),
         *(("report", str(opened.folder / entry.path)) for entry in opened.files("report")),
-        ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
-        *_held_up(manifest.execution.settings),
+        ("took", f"{seconds:.0f} s on {execution.host}"),
+        *_held_up(execution.settings),
+        *cost_facts(execution.cost).items(),
     ]
     scores = {name: dict(found) for name, found in stats.scores.items()}
     parts = [facts(dict(known)), score_table(scores)]
-    if manifest.execution.seconds:
-        parts.append(wall_time_table(manifest.execution.seconds))
+    if execution.seconds:
+        parts.append(wall_time_table(execution.seconds))
     parts.append(_history(history))
     return Result(
         text="\n\n".join(parts),

@@ -17,6 +17,7 @@ from audioloom_stage.errors import BadConfiguration
 from audioloom_stage.logs import bind
 from audioloom_stage.result import Result
 
+from audioloom_trainer.capacity import cost_of
 from audioloom_trainer.distributed.cluster import Cluster, read_cluster
 from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.models.source import find_model
@@ -66,6 +67,8 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     if cluster.is_chief:  # with every worker, storage would be asked as many times
         check_files_exist(spec.shard_set, spec.shard_set.splits)
         resume = newest_checkpoint(spec.plan.folder, spec.recipe)
+        cost = cost_of(plan, spec.shard_set, settings, cluster.size, spec.cores)
+        spec.cost.update(cost)
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 

@@ -29,6 +29,12 @@ class Cluster:
         return len(self.workers)
 
     @property
+    def here(self) -> int:
+        """The number of workers at the host of this one, which share its cores."""
+        hosts = [each.rpartition(":")[0] for each in self.workers]
+        return hosts.count(hosts[self.rank])
+
+    @property
     def is_chief(self) -> bool:
         """Whether this process is the leader, which alone writes the run's shared files."""
         return self.rank == 0

@@ -13,6 +13,7 @@ from audioloom_manifest.kinds import TrainingRunStats
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Attempt, Committed, commit
 from audioloom_runs.attempts import new_attempt
+from audioloom_runs.cost import note_actual
 from audioloom_stage.progress_bar import progress
 from numpy.typing import NDArray
 
@@ -78,6 +79,7 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
     watch = Stopwatch.of_process()
     settings, libraries = _execution_settings(spec), ("audioloom-trainer",)
     attempt = new_attempt("trainer", settings, libraries=libraries, versions=versions())
+    attempt.cost.update(spec.cost)
     cluster, launch = spec.cluster, spec.launch
     common = {"attempt": launch.attempt, "generation": launch.generation}
     events = ProgressFile(
@@ -103,6 +105,10 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         if cluster.is_chief:
             files, stats = _results(spec, session, attempt)
             attempt.seconds.update(session.wall_time())
+            taken = sum(watch.line()["seconds"].values())
+            cores = cluster.size * spec.cores
+            makers = {attempt.id, "" if resume is not None else attempt.id}
+            note_actual(attempt, spec.plan.folder, files, taken, cores=cores, makers=makers)
             committed = with_retries(partial(commit, spec.plan, attempt, files, stats))
         # A barrier: no worker may end while another worker still needs it.
         require_consensus(gang, {"end": spec.plan.name}, "at the end")

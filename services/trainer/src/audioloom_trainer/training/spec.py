@@ -1,12 +1,13 @@
 """The specification of a training run (recipe, name and folder) and the position in it."""
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from audioloom_manifest.canonical import digest
-from audioloom_manifest.envelope import Recipe
+from audioloom_manifest.envelope import Cost, Recipe
 from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunRecipe
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Plan
@@ -43,6 +44,8 @@ class RunSpec:
     feature: str
     cluster: Cluster
     launch: Launch
+    cost: dict[str, Cost] = field(default_factory=dict)
+    """What the run is foreseen to take, on the chief."""
 
     @property
     def recipe(self) -> str:
@@ -67,6 +70,11 @@ class RunSpec:
     def shuffle(self, epoch: int) -> Shuffle:
         """Return the shuffle of an epoch."""
         return Shuffle(self.settings.seed, epoch, self.window)
+
+    @property
+    def cores(self) -> int:
+        """The cores of one worker."""
+        return self.settings.threads or max(1, (os.cpu_count() or 1) // self.cluster.here)
 
     @property
     def window(self) -> int:

@@ -178,6 +178,24 @@ def check_gang(
     return ok("whole gang", f"{whole} of the {most} that the queue may have")
 
 
+def queue_share(
+    scheduler: Mapping[str, Any] | None, name: str, whole: Resources
+) -> tuple[float, float] | None:
+    """The share of the most that a queue may have: of the whole run, and in use now.
+
+    It is that of memory or of vcores, whichever is larger. None if the queue does not tell.
+    """
+    found = _find_queue(scheduler, name) or {}
+    most = _resources(found.get("maxEffectiveCapacity"))
+    if most is None or not most.memory_mb or not most.vcores:
+        return None
+    used = _resources(found.get("resourcesUsed")) or Resources(0, 0)
+    asked, taken = (
+        max(each.memory_mb / most.memory_mb, each.vcores / most.vcores) for each in (whole, used)
+    )
+    return asked, taken
+
+
 def check_version(info: Mapping[str, Any] | None) -> CheckResult:
     """Check for a Hadoop version in which a user of YARN could become root."""
     told = str(((info or {}).get("clusterInfo") or {}).get("hadoopVersion") or "")

@@ -82,12 +82,12 @@ def taken(recordings: int, folder: Path) -> Iterator[Taken]:
         yield Taken(name, recordings, seconds, *_peaks(watch), store.calls.total())
 
 
-def make_recordings(source: Path, count: int) -> None:
-    """Noise of a third of a second; equal contents are links to one file, which is quick."""
-    contents = source.parent / "contents"
+def make_recordings(source: Path, count: int, seconds: float = SECONDS) -> None:
+    """Noise of some seconds; equal contents are links to one file, which is quick."""
+    contents = source.parent / f"contents of {source.name}"
     contents.mkdir()
     for number in range(DIFFERENT):
-        samples = np.random.default_rng(number).normal(0, 0.1, round(RATE * SECONDS))
+        samples = np.random.default_rng(number).normal(0, 0.1, round(RATE * seconds))
         soundfile.write(contents / f"{number}.wav", samples, RATE)
     for number in range(count):
         place = source / f"campaign-{number % 7}" / f"{number // IN_FOLDER:05}"
