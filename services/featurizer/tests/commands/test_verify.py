@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ import pytest
 from audioloom_featurizer.commands.verify import verify as verify_command
 from audioloom_featurizer.errors import Damaged, MissingLibrary
 from audioloom_featurizer.settings import VerifySettings
+from audioloom_manifest.checksum import checksums_of
 from audioloom_manifest.errors import WrongIdentity, WrongKind
 from audioloom_manifest.parquet import features_schema
 from audioloom_manifest.reader import Opened
@@ -42,7 +42,7 @@ def forge(opened: Opened, role: str, change: Table) -> None:
     table = change(pq.read_table(folder / entry.path))
     pq.write_table(table, folder / entry.path)
     data = (folder / entry.path).read_bytes()
-    news = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "records": len(table)}
+    news = {"bytes": len(data), "records": len(table), **checksums_of(data)}
     entries = [each.model_copy(update=news) if each == entry else each for each in entries]
     write_manifest(folder, json.loads((folder / "manifest.json").read_text()), entries)
 

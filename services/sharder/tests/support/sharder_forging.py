@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
+from audioloom_manifest.checksum import checksums_of
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.records.example import Record, Stored, decode, encode
@@ -50,11 +50,7 @@ def relist(run: Opened, **recipe: object) -> None:
             entries.append(entry)
             continue
         data = path.read_bytes()
-        entries.append(
-            entry.model_copy(
-                update={"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            )
-        )
+        entries.append(entry.model_copy(update={"bytes": len(data), **checksums_of(data)}))
     _list(run, entries, recipe)
 
 
