@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from audioloom_manifest.checksum import checksums_of
 from audioloom_manifest.reader import Opened
 from manifest_editing import edit_list
 
@@ -17,7 +17,7 @@ def edit_file(opened: Opened[Any], role: str, change: Callable[[bytes], bytes]) 
     path = Path(opened.folder.path, entry.path)
     data = change(path.read_bytes())
     path.write_bytes(data)
-    new = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    new = {"bytes": len(data), **checksums_of(data)}
 
     def update(entries: list[dict[str, Any]]) -> None:
         for each in entries:
