@@ -16,7 +16,7 @@ from audioloom_bench.training import batch_rate, resume, staging, startup, step_
 from audioloom_bench.training.figures import OURS, figures, single
 from audioloom_bench.training.loops import WAITED, fit, ours
 from audioloom_bench.training.step_rate import KERAS, TF_KERAS
-from audioloom_bench.training.team import Tidied, Work, interleaved, team
+from audioloom_bench.training.team import Tidied, interleaved, team
 from audioloom_storage import locate
 
 STEPS = 2
@@ -98,14 +98,10 @@ def test_lanes_go_in_turn_in_processes_of_their_own() -> None:
     assert all(each.cpu > 0 for taken in found.values() for each in taken)
 
 
-def leaving(folder: Path) -> Work:
-    """Work that fails if its folder was not removed since the go before."""
-    return Tidied(folder.mkdir, folder.rmdir)
-
-
 def test_what_a_go_leaves_is_removed_before_the_next(tmp_path: Path) -> None:
     """Copies of one go would fill the disk that the next one writes to."""
-    with team(leaving, tmp_path / "copies") as lane:
+    folder = tmp_path / "copies"
+    with team(Tidied, folder.mkdir, folder.rmdir) as lane:  # `mkdir` fails if it is there
         for _ in range(2):
             lane.go()
             assert not list(tmp_path.iterdir())
