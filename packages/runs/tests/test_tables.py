@@ -86,5 +86,5 @@ def test_durations_are_for_people() -> None:
 def test_values_take_one_line() -> None:
     """Whatever a manifest holds; many numbers are counted."""
     values = (True, 1200, 0.12345678, (40, 313), {"a": None}, [0.5] * 9)
-    texts = ["yes", "1,200", "0.123457", "40, 313", "a none", "9 numbers"]
+    texts = ["yes", "1200", "0.123457", "40, 313", "a none", "9 numbers"]
     assert texts == [value_text(value) for value in values]

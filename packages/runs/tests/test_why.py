@@ -86,7 +86,7 @@ def test_the_run_that_differs_least_is_compared(root: Location) -> None:
     answer: Any = asked(planned(root), Asked(unit_bytes=1000))
     assert near.manifest.identity == answer.data["nearest"]["identity"]
     assert "the nearest finished run is near, made at " in lines(answer)[1]
-    assert ["  --unit-bytes is 1,000; it was 7"] == lines(answer)[2:]
+    assert ["  --unit-bytes is 1000; it was 7"] == lines(answer)[2:]
     (only,) = answer.data["differences"]
     assert ("recipe", "unit_bytes", 7, 1000) == tuple(
         only[key] for key in ("section", "key", "before", "now")
@@ -100,7 +100,7 @@ def test_options_are_named_as_they_are_given(root: Location) -> None:
     made(root, algorithm=9, feature=feature, engine="native")
     told = lines(asked(planned(root), Asked(engine="numpy")))[2:]
     assert {
-        "  --sample-rate is 16,000 by default; it was 8,000",
+        "  --sample-rate is 16000 by default; it was 8000",
         "  --feature-arg sample_rate is not set; it was 1",
         "  feature.shape is 40, 313; it was 40, 157",
         "  --engine is numpy; it was native",

@@ -79,7 +79,7 @@ def value_text(value: JSON) -> str:
         case bool():
             text = "yes" if value else "no"
         case int() | float():
-            text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+            text = str(value) if isinstance(value, int) else f"{value:.6g}"
         case Mapping():
             pairs = [*value.items()][:_MOST_PARTS]
             text = ", ".join(f"{key} {value_text(each)}" for key, each in pairs)

@@ -41,10 +41,10 @@ def test_a_setting_is_told_by_its_option(source: Path, root: Path) -> None:
     run(recordings, sample_rate=8000, raw_format="alaw")
     told = lines(why(recordings, dtype="float16"))
     assert {
-        "  --sample-rate is 16,000 by default; it was 8,000",
+        "  --sample-rate is 16000 by default; it was 8000",
         "  --dtype is float16; it was float32",
         "  --raw-format is not set; it was alaw",
-        "  --raw-rate is not set; it was 8,000",
+        "  --raw-rate is not set; it was 8000",
     } <= {*told}
 
 
