@@ -1,4 +1,4 @@
-"""The cost of runs below a root: foreseen, noted, shown."""
+"""The cost of runs below a root: predicted, noted, shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from audioloom_manifest.envelope import Cost, FileEntry
 from audioloom_manifest.publication import Attempt, commit
 from audioloom_manifest.reader import read_manifest
 from audioloom_runs import cost as cost_module
-from audioloom_runs.cost import copies_of, cost_facts, foresee, newest_manifests, note_actual
+from audioloom_runs.cost import copies_of, cost_facts, newest_manifests, note_actual, predict_cost
 from audioloom_runs.prediction import Expected
 from audioloom_storage import Location, Unavailable, locate
 from manifest_runs import RECIPE, STATS, attempt, plan, write
@@ -18,7 +18,7 @@ from manifest_runs import RECIPE, STATS, attempt, plan, write
 SAME = ("feature", "windows")
 
 
-def foreseen(
+def predicted(
     root: Location, work: float = 30, recipe: Any = RECIPE, **more: Any
 ) -> dict[str, Cost]:
     """The cost of a run of the tests."""
@@ -30,7 +30,7 @@ def foreseen(
         "memory": Expected(1e8),
         "stored": Expected(0, 7),
     }
-    return foresee(plan(root, recipe), **{**known, **more})
+    return predict_cost(plan(root, recipe), **{**known, **more})
 
 
 def ran(root: Location, name: str, seconds: float, work: float = 30, **more: Any) -> Attempt:
@@ -38,7 +38,7 @@ def ran(root: Location, name: str, seconds: float, work: float = 30, **more: Any
     tried = attempt()
     tried.settings["master"] = more.pop("master", "local[2]")
     recipe, makers = more.pop("recipe", RECIPE), more.pop("makers", set())
-    tried.cost.update(foreseen(root, work, recipe))
+    tried.cost.update(predicted(root, work, recipe))
     asked = plan(root, recipe, name=name)
     files = [write(asked.folder, "features/a.parquet", b"windows")]
     note_actual(tried, asked.folder, files, seconds, cores=2, makers=makers)
@@ -46,9 +46,9 @@ def ran(root: Location, name: str, seconds: float, work: float = 30, **more: Any
     return tried
 
 
-def test_the_first_run_is_foreseen_by_constants(root: Location) -> None:
+def test_the_first_run_is_predicted_by_constants(root: Location) -> None:
     """There is no folder of runs yet; cores are held all the time."""
-    found = foreseen(root)
+    found = predicted(root)
     assert {"seconds", "core_seconds", "memory_bytes", "stored_bytes", "cache_bytes"} == {*found}
     assert (40, 80, 0) == (
         found["seconds"].likely,
@@ -69,7 +69,7 @@ def test_earlier_runs_of_any_size_inform_the_next(root: Location) -> None:
     )  # fmt: skip
     assert (150, 7) == (noted["core_seconds"].actual, noted["stored_bytes"].actual)
     assert (noted["memory_bytes"].actual or 0) > 1e6
-    found = foreseen(root, work=60)["seconds"]
+    found = predicted(root, work=60)["seconds"]
     assert 2 == found.runs
     assert 43 == pytest.approx(found.likely, rel=0.15)
 
@@ -85,13 +85,13 @@ def test_earlier_runs_of_any_size_inform_the_next(root: Location) -> None:
 def test_other_runs_tell_nothing(root: Location, other: dict[str, Any]) -> None:
     """Another feature, another kind of cluster, a run of which nobody knows how long it took."""
     ran(root, "other", 400.0, **other)
-    assert (0, 40) == ((found := foreseen(root)["seconds"]).runs, found.likely)
+    assert (0, 40) == ((found := predicted(root)["seconds"]).runs, found.likely)
 
 
 def test_fields_that_only_say_the_size_do_not_matter(root: Location) -> None:
     """A larger set has larger units."""
     ran(root, "small", 50.0, recipe=RECIPE.model_copy(update={"unit_recordings": 3}))
-    assert 1 == foreseen(root)["seconds"].runs
+    assert 1 == predicted(root)["seconds"].runs
 
 
 def test_an_identity_does_not_know_of_costs(tmp_path: Path) -> None:
@@ -113,13 +113,13 @@ def test_what_cannot_be_read_is_no_reason_to_fail(
     ran(root, "torn", 50.0)
     Path((root / "features" / "torn" / "manifest.json").path).write_text("{")
     write(root / "features" / "at-work", "unit.parquet", b"x")
-    assert 1 == foreseen(root)["seconds"].runs
+    assert 1 == predicted(root)["seconds"].runs
 
     def refuse(_: Location) -> None:
         raise Unavailable("no NameNode", where="here")
 
     monkeypatch.setattr(cost_module, "list_folder", refuse)
-    assert 0 == foreseen(root)["seconds"].runs
+    assert 0 == predicted(root)["seconds"].runs
 
 
 def test_only_the_newest_runs_are_read(root: Location, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,20 +138,20 @@ def test_copies_of_hdfs_are_counted() -> None:
 
 def test_costs_are_for_people(root: Location) -> None:
     """Prediction, range, basis; and what it took, as soon as it is known."""
-    first = cost_facts(foreseen(root))
+    first = cost_facts(predicted(root))
     assert first["time"].startswith("predicted 40 s (")
     assert first["time"].endswith(", by constants")
     assert "cache" not in first
     ran(root, "one", 50.0)
     noted = read_manifest(root / "features" / "one").manifest.execution.cost
     assert cost_facts(noted)["time"].endswith(", by constants, took 50 s")
-    assert cost_facts(foreseen(root))["time"].endswith(", by 1 earlier run")
+    assert cost_facts(predicted(root))["time"].endswith(", by 1 earlier run")
 
 
 def test_a_file_list_of_any_length_is_added_up(root: Location) -> None:
     """All copies of all files."""
     tried = attempt()
-    tried.cost.update(foreseen(root))
+    tried.cost.update(predicted(root))
     entries = [
         FileEntry(path=f"a/{number}", bytes=5, sha256="0" * 64, role="features")
         for number in range(3)

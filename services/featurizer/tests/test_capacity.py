@@ -1,4 +1,4 @@
-"""What `plan --capacity` foresees is what a run takes, call by call."""
+"""What `plan --capacity` predicts is what a run takes, call by call."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Counter[
 
 
 @pytest.mark.parametrize("command", ["scan", "run", "verify"])
-def test_calls_grow_as_foreseen(command: str, counted: dict[str, list[Counter[Any]]]) -> None:
+def test_calls_grow_as_predicted(command: str, counted: dict[str, list[Counter[Any]]]) -> None:
     """For each recording, unit and folder more as many as the constants say, kind by kind."""
-    foreseen = []
+    predicted = []
     for size in SIZES:
         units = size // IN_UNIT
         known = {
@@ -55,12 +55,12 @@ def test_calls_grow_as_foreseen(command: str, counted: dict[str, list[Counter[An
             "run": run_calls(size, units, units, units),
             "verify": verify_calls(units, units),
         }
-        foreseen.append(known[command])
+        predicted.append(known[command])
     found = counted[command]
     for number in (1, 2):
-        for kind in found[number].keys() | foreseen[number].keys():
+        for kind in found[number].keys() | predicted[number].keys():
             growth = found[number][kind] - found[0][kind]
-            assert foreseen[number][kind] - foreseen[0][kind] == growth, kind
+            assert predicted[number][kind] - predicted[0][kind] == growth, kind
 
 
 def test_the_rest_does_not_grow(counted: dict[str, list[Counter[Any]]]) -> None:

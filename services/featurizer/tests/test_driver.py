@@ -58,7 +58,7 @@ def peak(tmp_path: Path, units: int) -> int:
     return found
 
 
-def test_memory_is_as_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_as_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a unit more: not more, and not far less."""
     monkeypatch.setattr(run_command, "check_sample", lambda *_: None)
     monkeypatch.setattr(reader, "MOST_MANIFEST_BYTES", 1 << 20)  # memory of this size, to read one

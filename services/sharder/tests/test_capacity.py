@@ -1,4 +1,4 @@
-"""What `plan --capacity` foresees is what a run takes, call by call."""
+"""What `plan --capacity` predicts is what a run takes, call by call."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ STRATIFIED = tuple(Case(files, 4, words=("--stratify",), lookup=True) for files 
 
 
 def planned(case: Case) -> Planned:
-    """What is foreseen of it, from the numbers alone."""
+    """What is predicted of it, from the numbers alone."""
     known = rules_of(lanes=4, shards=case.shards, stratify=case.lookup)
     count = case.files * IN_FILE
-    foreseen = expected_layout(count, {}, known, "here")
-    assert case.shards == foreseen.shards
-    assert case.shards // case.in_unit == len(shard_units(foreseen))
-    return Planned(count, count, case.files, foreseen, known)
+    predicted = expected_layout(count, {}, known, "here")
+    assert case.shards == predicted.shards
+    assert case.shards // case.in_unit == len(shard_units(predicted))
+    return Planned(count, count, case.files, predicted, known)
 
 
 @pytest.mark.parametrize("cases", [PLAIN, RANGES, STRATIFIED])
-def test_calls_grow_as_foreseen(
+def test_calls_grow_as_predicted(
     sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: tuple[Case, ...]
 ) -> None:
     """For each features file, range, shard and unit more, as many calls as the constants say."""
     found: dict[str, list[Counter[Any]]] = {"run": [], "verify": []}
-    foreseen: dict[str, list[Counter[str]]] = {"run": [], "verify": []}
+    predicted: dict[str, list[Counter[str]]] = {"run": [], "verify": []}
     for number, case in enumerate(cases):
         records = case.files * IN_FILE
         monkeypatch.setattr(layout, "UNIT_SHARDS", case.in_unit)
@@ -70,14 +70,14 @@ def test_calls_grow_as_foreseen(
         with CountingStore(tmp_path / f"verify-{number}").installed() as store:
             assert 0 == sharder("verify", run).code
         found["verify"].append(store.calls)
-        foreseen["run"].append(run_calls(planned(case)))
-        foreseen["verify"].append(verify_calls(planned(case)))
+        predicted["run"].append(run_calls(planned(case)))
+        predicted["verify"].append(verify_calls(planned(case)))
     for command, (one, other) in (
         (command, pair) for command in found for pair in combinations(range(len(cases)), 2)
     ):
         if command == "verify" and cases[0].lookup:
-            continue  # `verify` decides splits again: what that takes is not foreseen
-        grown, told = found[command], foreseen[command]
+            continue  # `verify` decides splits again: what that takes is not predicted
+        grown, told = found[command], predicted[command]
         for kind in {*grown[one], *told[one]}:
             growth = grown[other][kind] - grown[one][kind]
             assert told[other][kind] - told[one][kind] == growth, (command, kind)
@@ -91,7 +91,7 @@ def lines(sharder: Callable, features: object, *words: object) -> dict[str, Any]
 
 
 def test_no_features_file_is_needed(sharder: Callable, tmp_path: Path) -> None:
-    """The manifest alone is read, and the shards foreseen are those of the run."""
+    """The manifest alone is read, and the shards predicted are those of the run."""
     features = make_features(tmp_path, [windows(240, groups=120)])
     ran = committed(sharder("run", features.folder, "--lanes", "4", "--shards", "24").out)
     for entry in features.files("features"):

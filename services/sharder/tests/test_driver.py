@@ -118,7 +118,7 @@ def peak(sharder: Callable, tmp_path: Path, files: int, shards: int) -> int:
     return found
 
 
-def test_memory_is_as_foreseen(
+def test_memory_is_as_predicted(
     sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For a features file more, and for a shard more: not more, and not far less."""

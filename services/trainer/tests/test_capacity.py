@@ -70,7 +70,7 @@ def test_calls_while_training_are_those_of_the_progress_file(
     shard_set: ShardSet, tmp_path: Path
 ) -> None:
     """Of each worker, as often as it writes one."""
-    foreseen, _ = planned(shard_set, replicas=3)["NameNode: calls while training"]
+    predicted, _ = planned(shard_set, replicas=3)["NameNode: calls while training"]
     with CountingStore(tmp_path / "calls").installed() as store:
         for rank in range(3):
             file = ProgressFile(locate(tmp_path), rank, {})
@@ -79,7 +79,7 @@ def test_calls_while_training_are_those_of_the_progress_file(
         for rank in range(3):
             ProgressFile(locate(tmp_path), rank, {}).event("step")
         reads = 3  # of the file that an earlier process left
-        assert foreseen * EVERY_SECONDS == store.calls.total() - first - reads
+        assert predicted * EVERY_SECONDS == store.calls.total() - first - reads
 
 
 def test_what_a_run_would_refuse_is_red(shard_set: ShardSet) -> None:
@@ -103,7 +103,7 @@ def test_shards_are_staged_again_if_the_cache_is_too_small(shard_set: ShardSet) 
     assert 5 * (opens[0] - 2) == opens[1] - 2
 
 
-def test_checkpoints_are_foreseen_for_a_model_of_known_size(shard_set: ShardSet) -> None:
+def test_checkpoints_are_predicted_for_a_model_of_known_size(shard_set: ShardSet) -> None:
     """Without --parameters nobody knows."""
     assert "a checkpoint, at least" not in planned(shard_set)
     assert planned(shard_set, parameters=757 * 10**6)["a checkpoint, at least"][0] == 12

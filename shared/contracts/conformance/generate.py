@@ -1202,7 +1202,7 @@ def checksums() -> None:
 
 
 def a_cost(**given: Any) -> dict[str, Any]:
-    """A quantity of which nothing was foreseen, but for what is given."""
+    """A quantity of which nothing was predicted, but for what is given."""
     names = ("start", "work", "runs", "least", "likely", "most")
     return {**dict.fromkeys(names, 0), "actual": None, **given}
 

@@ -115,7 +115,7 @@ class FileEntry(Part):
 
 
 class Cost(Part):
-    """How much a run was foreseen to take of something, and how much it took."""
+    """How much a run was predicted to take of something, and how much it took."""
 
     start: Quantity = Field(description="by constants: what a run takes whatever its size")
     work: Quantity = Field(description="by constants: what grows with its input")
@@ -151,7 +151,7 @@ class Execution(Part):
     )
     cost: Annotated[dict[Word, Cost], since(1, {})] = Field(
         default_factory=dict,
-        description="what the run took, beside what was foreseen: seconds, memory_bytes, …",
+        description="what the run took, beside what was predicted: seconds, memory_bytes, …",
     )
 
 

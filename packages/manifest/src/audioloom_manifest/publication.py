@@ -86,7 +86,7 @@ class Attempt:
     seconds: dict[str, float] = field(default_factory=dict)
     """Filled in at the end: the wall time of the run by class."""
     cost: dict[str, Cost] = field(default_factory=dict)
-    """What the run was foreseen to take; what it took is filled in at the end."""
+    """What the run was predicted to take; what it took is filled in at the end."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 

@@ -1,4 +1,4 @@
-"""Foresee what a run takes, from counts alone, and judge it: green, amber or red.
+"""Predict what a run takes, from counts alone, and judge it: green, amber or red.
 
 A stage computes its own lines by pure functions. shared/capacity.md says where the constants come
 from.

@@ -1,4 +1,4 @@
-"""The cost of a run: what it was foreseen to take, and what it took (`execution.cost`)."""
+"""The cost of a run: what it was predicted to take, and what it took (`execution.cost`)."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _SHOWN: Mapping[str, tuple[str, Callable[[float], str]]] = {
 _PEAK = re.compile(r"^VmHWM:\s+([0-9]+) kB$", re.MULTILINE)
 
 
-def foresee(
+def predict_cost(
     plan: Plan,
     *,
     same: Sequence[str],
@@ -90,7 +90,7 @@ def note_actual(
     cores: int,
     makers: AbstractSet[str] = frozenset(),
 ) -> None:
-    """Note what an attempt took, beside what was foreseen.
+    """Note what an attempt took, beside what was predicted.
 
     Args:
         attempt: the one that commits.

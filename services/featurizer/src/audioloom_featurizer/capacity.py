@@ -1,4 +1,4 @@
-"""Foresee what a features run takes, from the counts of its inventory: no recording is opened."""
+"""Predict what a features run takes, from the counts of its inventory: no recording is opened."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from audioloom_runs.capacity import (
     call_lines,
     calls,
 )
-from audioloom_runs.cost import foresee
+from audioloom_runs.cost import predict_cost
 from audioloom_runs.prediction import Expected, busiest
 
 from audioloom_featurizer.extraction.unit import MOST_FILE_BYTES
@@ -84,12 +84,12 @@ def cost_of(
     stats: RecordingsStats,
     units: int,
 ) -> dict[str, Cost]:
-    """What `run` is foreseen to take for recordings in so many units, *where* it works."""
+    """What `run` is predicted to take for recordings in so many units, *where* it works."""
     core = core_hours(settings, stats.recordings, stats.bytes) * 3600
     core += stats.recordings * RECORDING_SECONDS
     work = busiest(core, units, where.slots) + units * UNIT_SECONDS
     windows = expected_windows(settings, stats.recordings, stats.bytes)
-    return foresee(
+    return predict_cost(
         plan,
         same=("feature", "engine", "windows", "channels", "headerless", "digest"),
         master=where.master,

@@ -14,7 +14,7 @@ from featurizer_work import in_process, run, scan, write_wav
 
 
 def planned(recordings: str, **more: Any) -> Any:
-    """The costs that `plan` foresees."""
+    """The costs that `plan` predicts."""
     given = {"unit_recordings": 3, "window_seconds": 1.0, **more}
     return plan(PlanSettings(recordings=recordings, **given)).data["cost"]
 

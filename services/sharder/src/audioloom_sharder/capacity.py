@@ -1,4 +1,4 @@
-"""Foresee what a shards run takes, from features manifests alone: no features file is opened."""
+"""Predict what a shards run takes, from features manifests alone: no features file is opened."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from audioloom_runs.capacity import (
     call_lines,
     calls,
 )
-from audioloom_runs.cost import foresee
+from audioloom_runs.cost import predict_cost
 from audioloom_runs.prediction import Expected, busiest
 
 from audioloom_sharder.formats.names import FOLDER_SHARDS
@@ -54,7 +54,7 @@ class Planned:
         recordings: number of recordings.
         windows: number of windows.
         files: number of features files.
-        layout: the shards, as far as they can be foreseen.
+        layout: the shards, as far as they can be predicted.
         rules: of the run.
         closure: bytes of the largest task that Spark sends to each unit.
     """
@@ -137,7 +137,7 @@ def verify_calls(planned: Planned) -> Counter[str]:
 
 
 def cost_of(request: RequestedRun, master: str, cores: int) -> dict[str, Cost]:
-    """What `run` is foreseen to take on a Spark master with so many cores, by the inputs alone."""
+    """What `run` is predicted to take on a Spark master with so many cores, by the inputs alone."""
     windows, files, recipe = (
         request.inputs.windows,
         len(request.inputs.sources),
@@ -147,7 +147,7 @@ def cost_of(request: RequestedRun, master: str, cores: int) -> dict[str, Cost]:
     shards = recipe.shards or size / (recipe.shard_bytes or 1)
     core = size * CORE_SECONDS + windows * WINDOW_SECONDS
     start = INLINE_START_SECONDS if master == "inline" else START_SECONDS
-    return foresee(
+    return predict_cost(
         request.plan,
         same=("format", "compression", "resample"),
         master=master,

@@ -104,7 +104,7 @@ def test_a_plan_of_a_taken_name_says_so(sharder: Callable, tmp_path: Path) -> No
     assert 73 == sharder("plan", features.folder, "--name", "mine", "--lanes", "12").code
 
 
-def test_a_plan_foresees_what_the_run_notes(sharder: Callable, tmp_path: Path) -> None:
+def test_a_plan_predicts_what_the_run_notes(sharder: Callable, tmp_path: Path) -> None:
     """By constants before the first run, by that run before the next; `inspect` shows both."""
     features = make_features(tmp_path, [ROWS])
     first = sharder("plan", features.folder, "--json", "--master", "inline").data["cost"]

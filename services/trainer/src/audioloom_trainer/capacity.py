@@ -1,4 +1,4 @@
-"""Foresee what a training takes, from its shards' manifest alone: no shard is opened."""
+"""Predict what a training takes, from its shards' manifest alone: no shard is opened."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,7 +15,7 @@ from audioloom_runs.capacity import (
     call_lines,
     calls,
 )
-from audioloom_runs.cost import foresee
+from audioloom_runs.cost import predict_cost
 from audioloom_runs.prediction import Expected
 
 from audioloom_trainer.input.batches import Replicas, least_cache, steps_of
@@ -69,7 +69,7 @@ def cost_of(
     cores: int,
     parameters: int = 0,
 ) -> dict[str, Cost]:
-    """What a training is foreseen to take with replicas of so many cores each."""
+    """What a training is predicted to take with replicas of so many cores each."""
     train = shard_set.split("train").layout.total
     scored = {name: split.layout.total for name, split in shard_set.splits.items()}
     trained, of_val = train * settings.epochs, scored.get("val", 0) * settings.epochs
@@ -83,7 +83,7 @@ def cost_of(
     known = settings.model == DEFAULT_MODEL
     step = STEP_SECONDS + (SYNC_SECONDS if replicas > 1 else 0)
     work = Expected(START_SECONDS, steps * step + values + cache / STAGED_BYTES)
-    return foresee(
+    return predict_cost(
         plan,
         same=("model", "callbacks", "keras", "deterministic"),
         cores=cores * replicas,

@@ -134,7 +134,7 @@ class PlanSettings(RunSettings):
     )
     replicas: int = Field(1, ge=1, le=100_000, description="Replicas of the planned training.")
     parameters: int | None = Field(
-        None, ge=1, description="Parameters of the model, to foresee its checkpoints."
+        None, ge=1, description="Parameters of the model, to predict its checkpoints."
     )
 
 

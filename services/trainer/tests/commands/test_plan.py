@@ -37,7 +37,7 @@ def test_a_committed_run_is_recognised(trainer: Trainer, trained: Trained) -> No
     assert "new" == trainer("plan", shards, *SMALL, "--seed", "9", "--json").data["state"]
 
 
-def test_a_cost_is_foreseen_and_noted(trainer: Trainer, trained: Trained) -> None:
+def test_a_cost_is_predicted_and_noted(trainer: Trainer, trained: Trained) -> None:
     """By constants before the first run, by that run before the next one, of another length."""
     noted = trained.run.manifest.execution.cost
     assert {0} == {each.runs for each in noted.values()}
@@ -56,7 +56,7 @@ def test_a_cost_is_foreseen_and_noted(trainer: Trainer, trained: Trained) -> Non
     assert ", by constants, took " in trainer("inspect", trained.run.folder).out
 
 
-def test_another_model_is_foreseen_with_a_wide_range(trainer: Trainer, trained: Trained) -> None:
+def test_another_model_is_predicted_with_a_wide_range(trainer: Trainer, trained: Trained) -> None:
     """Nobody knows what it computes. Replicas hold their cores, and exchange what they learned."""
     shards = trained.root / "shards" / "demo"
     words = ("plan", shards, "--json", "--epochs", "900")

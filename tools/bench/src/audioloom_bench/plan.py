@@ -1,6 +1,6 @@
-"""How near predictions come: runs of several sizes below one root, foreseen and then measured.
+"""How near predictions come: runs of several sizes below one root, predicted and then measured.
 
-The first run of a stage is foreseen by constants alone, each later one by the runs before it. It
+The first run of a stage is predicted by constants alone, each later one by the runs before it. It
 fails where the median error is too large.
 """
 
@@ -36,7 +36,7 @@ MEDIAN, CONSTANTS, INSIDE = "median error", "median error of constants alone", "
 
 @dataclass(frozen=True)
 class Ran:
-    """One run: what was foreseen, and what it took, in the manifest and by a clock around it."""
+    """One run: what was predicted, and what it took, in the manifest and by a clock around it."""
 
     stage: str
     recordings: int

@@ -45,7 +45,7 @@ class RunSpec:
     cluster: Cluster
     launch: Launch
     cost: dict[str, Cost] = field(default_factory=dict)
-    """What the run is foreseen to take, on the chief."""
+    """What the run is predicted to take, on the chief."""
 
     @property
     def recipe(self) -> str:
