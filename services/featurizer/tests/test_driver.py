@@ -16,6 +16,7 @@ from audioloom_featurizer.extraction.partition import Unit, receipt_name
 from audioloom_manifest import reader
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.receipts import Receipt
+from audioloom_runs import cost
 from featurizer_work import features_of, in_process, run, scan
 
 LABELS = {f"label {number}": 1000 + number for number in range(8)}
@@ -61,7 +62,8 @@ def peak(tmp_path: Path, units: int) -> int:
 def test_memory_is_as_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a unit more: not more, and not far less."""
     monkeypatch.setattr(run_command, "check_sample", lambda *_: None)
-    monkeypatch.setattr(reader, "MOST_MANIFEST_BYTES", 1 << 20)  # memory of this size, to read one
+    for module in (cost, reader):  # memory of this size, to read a manifest
+        monkeypatch.setattr(module, "MOST_MANIFEST_BYTES", 1 << 20)
     peak(tmp_path, 20)  # what is imported on the way
     of_unit = (peak(tmp_path, 2200) - peak(tmp_path, 200)) / 2000
     assert DRIVER_UNIT_BYTES / 4 < of_unit <= DRIVER_UNIT_BYTES

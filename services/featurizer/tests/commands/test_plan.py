@@ -10,6 +10,7 @@ from audioloom_featurizer.commands.inspect import inspect
 from audioloom_featurizer.commands.plan import plan
 from audioloom_featurizer.settings import InspectSettings, PlanSettings
 from audioloom_manifest.reader import read_manifest
+from audioloom_runs import prediction
 from featurizer_work import in_process, run, scan, write_wav
 
 
@@ -32,8 +33,11 @@ def test_more_cores_take_less_time(source: Path, root: Path) -> None:
     assert ", by constants" in shown
 
 
-def test_a_run_notes_what_it_took_and_informs_the_next(source: Path, root: Path) -> None:
+def test_a_run_notes_what_it_took_and_informs_the_next(
+    source: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also of other recordings, as long as the feature is the same."""
+    monkeypatch.setattr(prediction, "MOST_FACTOR", 1e6)  # without Spark, a run takes no time
     opened = read_manifest(str(run(str(scan(source, root).text)).text), "features")
     cost = opened.manifest.execution.cost
     assert cost["seconds"].actual
