@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import pty
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +181,31 @@ def test_a_library_shows_nothing(
 def test_logs_below_info_are_silent(toy: Any) -> None:
     """--quiet holds for progress too."""
     assert "" == toy("run", "count", "--quiet").stderr
+
+
+class Drawn:
+    """A view that says when it was drawn."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.first = threading.Event()
+
+    def tick(self) -> None:
+        self.times += 1
+        self.first.set()
+
+
+def test_an_interrupt_during_the_start_ends_the_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C as soon as the first view is drawn leaves nothing that draws it again."""
+    configure_logs(LogSettings(format="console", level=logging.INFO))
+    view, start = Drawn(), threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        assert view.first.wait(10)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), progress_bar.shown(view, 0.01):
+        pytest.fail("the block was entered")
+    assert not [each for each in threading.enumerate() if each.name == "progress"]

@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
 
 import structlog
@@ -164,14 +164,16 @@ def shown(view: View, every: float | None = None) -> Iterator[None]:
     thread = threading.Thread(
         target=context.run, args=(_keep_showing, view, every, ended), name="progress", daemon=True
     )
-    _views.append(view)
-    thread.start()
     try:
+        _views.append(view)
+        thread.start()
         yield
     finally:
+        # Ctrl-C may come during the start, when the first view is already drawn.
         ended.set()
-        thread.join()
-        _views.remove(view)
+        with suppress(RuntimeError):  # it never started
+            thread.join()
+        _views[:] = [each for each in _views if each is not view]
         show_bar("")
 
 
