@@ -1,4 +1,4 @@
-"""`why` compares the run that is asked for with the nearest finished one, and reads no features."""
+"""`why` compares the planned run with the nearest finished one, and reads no features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`why` compares the training that is asked for with the nearest finished one."""
+"""`why` compares the planned training with the nearest finished one."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from audioloom_manifest.errors import MissingManifest
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.attempts import seconds_of
 from audioloom_runs.cost import cost_facts
 from audioloom_runs.progress import last_progress
 from audioloom_runs.run_times import wall_time, wall_time_table
@@ -63,8 +64,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     splits_by = json.loads(read_role(opened, "evaluation")).get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
     execution = manifest.execution
-    seconds = (execution.finished - execution.started).total_seconds()
-    seconds = sum(execution.seconds.values()) or seconds  # an attempt begins after its imports
+    seconds = seconds_of(execution)
     known = [
         ("run", manifest.name),
         ("identity", manifest.identity),
