@@ -11,6 +11,7 @@ from audioloom_yarn_launcher.monitoring.progress import read_progress
 from audioloom_yarn_launcher.rendezvous.kv import Put
 from audioloom_yarn_launcher.rendezvous.status import status_key
 from launcher_processes import until
+from structlog.testing import capture_logs
 
 SIZE = 1200  # in several blocks
 
@@ -24,18 +25,17 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "progress").iterdir())
 
 
-def test_a_failing_storage_is_told_of_once_and_ends_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failing_storage_is_told_of_once_and_ends_nothing(tmp_path: Path) -> None:
     """The next record comes as if nothing had been."""
     store, way = MemoryStore(), tmp_path / "progress"
     record = ProgressRecord(store, locate(tmp_path), SIZE)
     way.write_text("in the way")
     record.begin(1)
-    for step in range(3):
-        tell(store, 0, 1, step)
-        record.look()
-    assert 1 == capsys.readouterr().out.count("cannot be recorded")
+    with capture_logs() as told:
+        for step in range(3):
+            tell(store, 0, 1, step)
+            record.look()
+    assert ["the progress of the workers cannot be recorded"] == [each["event"] for each in told]
     way.unlink()
     record.look()
     assert [{"rank": 0, "attempt": 1, "step": 2}] == read_progress(locate(tmp_path))[0]
