@@ -47,7 +47,7 @@ class ScanSettings(RootSettings, SparkSettings):
 
     source: Annotated[tuple[str, ...], Positional("SOURCE"), BeforeValidator(_several)] = Field(
         min_length=1,
-        description="Folders, files, globs or one container of recordings: paths or URIs.",
+        description="Folders, files, globs, or chains (zip://*.wav::FILE): paths or URIs.",
     )
     master: str = Field("", description="Spark master that lists; otherwise this process does.")
     name: RunName | None = Field(None, description=_NAME)

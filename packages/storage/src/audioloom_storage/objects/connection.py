@@ -9,7 +9,7 @@ import fsspec
 
 from audioloom_storage.errors import UnsafePath, not_installed
 from audioloom_storage.location import Location
-from audioloom_storage.objects.errors import translated
+from audioloom_storage.objects.errors import translated, without_account
 from audioloom_storage.remote import retry as remote
 from audioloom_storage.remote.retry import T
 
@@ -96,6 +96,8 @@ def _filesystem(location: Location) -> Any:
         return kind(**options, **_options(location))
     except ImportError as error:
         raise not_installed(location, f"of fsspec ({error})") from error
+    except ValueError as error:  # adlfs, before it asks anybody
+        raise without_account(error, location) from error
     except Exception as error:
         raise translated(error, location) from error
 

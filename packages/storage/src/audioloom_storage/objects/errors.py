@@ -21,7 +21,8 @@ _SHOWN_LETTERS = 200
 _CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or the role of this machine",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS, or the account of this machine",
-    "abfs": "AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
+    "abfs": "AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN,"
+    " or AZURE_STORAGE_CONNECTION_STRING",
     "http": "no credentials are sent",
     "https": "no credentials are sent",
 }
@@ -71,7 +72,7 @@ _BY_CLASS: tuple[tuple[type[Exception], type[StorageError]], ...] = (
     (ConnectionError, Outage),
 )
 _BY_NAME = (
-    (re.compile("Credential"), PermissionDenied),
+    (re.compile("Authentication|Credential"), PermissionDenied),
     (re.compile("Connect|Timeout|Disconnected|DNS"), Outage),
 )
 
@@ -85,6 +86,15 @@ def translated(error: BaseException, location: Location) -> StorageError:
     found = _ONE_MEANING.get(kind) or _said(cause)
     hint = _HINTS.get(kind, "").format(credentials=_CREDENTIALS[location.scheme])
     return kind(f"no answer: {found}" if kind is Outage else found, where=location, hint=hint)
+
+
+def without_account(error: ValueError, location: Location) -> NotConfigured:
+    """Return the error for a library that finds no account, or a setting that it cannot read."""
+    return NotConfigured(
+        f"{location.scheme}:// is not set up: {_said(error.__cause__ or error)}",
+        where=location,
+        expected=f"in the environment: {_CREDENTIALS[location.scheme]}",
+    )
 
 
 def _inner(error: BaseException) -> BaseException:

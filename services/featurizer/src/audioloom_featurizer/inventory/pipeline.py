@@ -113,8 +113,14 @@ def _listed(
     source = selection.folder
     suffixes = normalise_suffixes(settings.suffix)
     if settings.inventory is None:
-        containers = settings.containers or selection.is_container
-        return recordings_among(selection.files(), source, suffixes, report, containers=containers)
+        return recordings_among(
+            selection.files(),
+            source,
+            suffixes,
+            report,
+            containers=settings.containers or selection.with_members,
+            holds_member=selection.holds_member,
+        )
     table = open_table(locate(settings.inventory))
     report.fill("--inventory", [name for name in LABEL_COLUMNS if name in table.names])
     return recordings_in_table(table, source, suffixes, report)

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import tarfile
+import zipfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.commands.scan import scan as scan_command
 from audioloom_featurizer.errors import InvalidOption, NoRecordings
@@ -77,9 +80,54 @@ def test_tasks_list_folders_alone(folder: Path) -> None:
     """Relative to the folder above them all."""
     assert ["a", "c/d"] == select([f"{folder}/a", f"{folder}/c/d", f"{folder}/a/b"]).folders()
     assert [""] == select([str(folder)]).folders()
-    for text in ("a/*", "c/4.wav"):
+    for text in (f"{folder}/a/*", f"{folder}/c/4.wav", f"zip://*.wav::{folder}/c"):
         with pytest.raises(InvalidOption, match="--master"):
-            select([f"{folder}/{text}"]).folders()
+            select([text]).folders()
+
+
+@pytest.mark.parametrize("chain", ["zip://*.wav::{}/c/4.wav", "zip://*.wav::zip://a.zip::{}/c"])
+def test_a_chain_leads_to_containers(folder: Path, chain: str) -> None:
+    """Whatever else lies there has no members, and members are no containers."""
+    with pytest.raises(InvalidOption, match="chain"):
+        select([chain.format(folder)])
+
+
+@pytest.mark.parametrize(
+    ("members", "files", "paths"),
+    [
+        ("zip://*.wav", "a.zip", ["top.wav"]),
+        ("zip://yes", "a.zip", ["yes/1.wav", "yes/b/2.wav"]),
+        ("zip:///yes/1.wav", "a.zip", ["yes/1.wav"]),
+        ("zip://", "a.zip", ["no/1.wav", "top.wav", "yes/1.wav", "yes/b/2.wav"]),
+        ("zip://**/1.wav", "*.zip", ["a.zip/no/1.wav", "a.zip/yes/1.wav", "b.zip/yes/1.wav"]),
+        ("tar://no/?.*", "", ["a.zip/no/1.wav", "c.tar/no/1.wav"]),
+    ],
+)  # fmt: skip
+def test_a_chain_lists_members(
+    tmp_path: Path, root: Path, members: str, files: str, paths: list[str]
+) -> None:
+    """Of one container, of those of a glob, and of all in a folder."""
+    packed = {"a.zip": ("no/1.wav", "top.wav", "yes/1.wav", "yes/b/2.wav"), "b.zip": ("yes/1.wav",)}
+    archives = tmp_path / "archives"
+    archives.mkdir()
+    for archive, names in packed.items():
+        with zipfile.ZipFile(archives / archive, "w") as file:
+            for name in names:
+                file.writestr(name, b"x")
+    with tarfile.open(archives / "c.tar", "w") as file:
+        file.addfile(tarfile.TarInfo("no/1.wav"))
+    given = f"{members}::{archives}/{files}".rstrip("/")
+    location = scan_command(ScanSettings(source=[given], root=str(root))).data["location"]
+    table = pq.read_table(next(Path(str(location)).parent.glob("**/*.parquet")))
+    assert paths == table.column("path").to_pylist()
+
+
+def test_a_chain_that_matches_nothing_is_told(tmp_path: Path, root: Path) -> None:
+    """The scan fails like that of a folder without recordings."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr("1.wav", b"x")
+    with pytest.raises(NoRecordings):
+        scan_command(ScanSettings(source=[f"zip://*.flac::{tmp_path}/a.zip"], root=str(root)))
 
 
 def test_a_scan_of_several_folders(source: Path, root: Path) -> None:

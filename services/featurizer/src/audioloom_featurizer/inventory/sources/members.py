@@ -21,10 +21,18 @@ from audioloom_featurizer.inventory.tally import Tally
 def recordings_inside(
     entry: Entry,
     source: Location,
+    holds: Callable[[str], bool],
     choose: Callable[[pa.RecordBatch], pa.RecordBatch],
     tally: Tally,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield those members of a container that *choose* keeps, as batches of `ROWS`.
+    """Yield the recordings inside a container, as batches of `ROWS`.
+
+    Args:
+        entry: the container.
+        source: the folder or container that paths are relative to.
+        holds: whether a member is meant, by its name.
+        choose: keeps the recordings among the members that are meant, and counts all of these.
+        tally: counts a damaged container, and one of another kind.
 
     The path of a member is that of the container, a slash and the member's name; if the container
     is the source, it is the name, as in a folder. A container that is damaged or cannot be read is
@@ -40,7 +48,8 @@ def recordings_inside(
     ending = None
     try:
         for member in _members(entry):
-            held.append(member)
+            if holds(member.name):
+                held.append(member)
             if len(held) == BATCH_ROWS:
                 yield choose(_rows(start, entry, held))
                 held = []

@@ -1,20 +1,24 @@
-"""Which files a scan looks at: folders, files and globs, relative to one folder above them all."""
+"""Which files a scan looks at: folders, files, globs and chains, below one folder above them all.
+
+A chain as fsspec writes it, `zip://calls/*.wav::s3://bucket/a.zip`, means members of containers.
+"""
 
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os.path import commonprefix
 
 from audioloom_storage import Entry, Location, NotFound, locate, stat, walk
 from fsspec.utils import glob_translate
 
-from audioloom_featurizer.containers.formats import container_suffix
+from audioloom_featurizer.containers.formats import SUFFIXES, container_suffix
 from audioloom_featurizer.errors import InvalidOption, NoRecordings
 
 _MAGIC = re.compile(r"[*?[]")
 _DEEPER = r"(?:/.*)?\Z"
+_CHAIN = re.compile(r"(?:tar|zip)://(.*?)::(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,13 @@ class Source:
         text: as it was given.
         base: the folder to walk, or a file.
         glob: of the paths below the base that are meant; None means all.
+        members: of a chain, a glob of the members of the containers that are meant.
     """
 
     text: str
     base: Location
     glob: re.Pattern[str] | None = None
+    members: re.Pattern[str] | None = None
 
     @cached_property
     def is_folder(self) -> bool:
@@ -75,9 +81,17 @@ class Selection:
         return any(each.base == self.folder and each.glob is None for each in self.sources)
 
     @property
-    def is_container(self) -> bool:
-        """Whether the source is a container, to be listed like a folder."""
-        return self.is_whole and not all(each.is_folder for each in self.sources)
+    def with_members(self) -> bool:
+        """Whether containers are opened: one is the only source, or a source is a chain."""
+        is_container = self.is_whole and not all(each.is_folder for each in self.sources)
+        return is_container or any(each.members is not None for each in self.sources)
+
+    def holds_member(self, container: Location, name: str) -> bool:
+        """Whether a member of a container is meant."""
+        return any(
+            each.holds(container) and (each.members is None or each.members.match(name) is not None)
+            for each in self.sources
+        )
 
     def files(self) -> Iterator[Entry]:
         """Walk the sources; each file comes once, whatever sources hold it.
@@ -103,15 +117,15 @@ class Selection:
         """The folders to list, relative to `folder`.
 
         Raises:
-            InvalidOption: a source is a glob or a file.
+            InvalidOption: a source is a chain, a glob or a file.
         """
         for each in self.sources:
-            if each.glob is not None or not each.is_folder:
+            if each.members or each.glob or not each.is_folder:
                 raise InvalidOption(
                     "tasks list whole folders",
                     where=each.text,
                     expected="folders with --master",
-                    found="a glob" if each.glob is not None else "a file",
+                    found="a chain" if each.members else "a glob" if each.glob else "a file",
                     hint="Leave --master out: this process lists then.",
                 )
         if self.is_whole:
@@ -130,12 +144,13 @@ class Selection:
 
 
 def select(texts: Sequence[str]) -> Selection:
-    """Read the sources of a command line: paths, URIs and globs.
+    """Read the sources of a command line: paths, URIs, globs and chains.
 
     A local path that exists is no glob, whatever letters it has.
 
     Raises:
-        InvalidOption: the sources lie on several storages.
+        InvalidOption: the sources lie on several storages, or a chain leads to another file than a
+            container.
         NoRecordings: a source does not exist.
     """
     sources = tuple(map(_source, texts))
@@ -157,11 +172,29 @@ def select(texts: Sequence[str]) -> Selection:
 
 
 def _source(text: str) -> Source:
+    chain = _CHAIN.fullmatch(text)
+    if chain is not None:
+        return _chained(text, chain[1].strip("/"), _source(chain[2]))
     if not _MAGIC.search(text) or ("://" not in text and os.path.lexists(text)):
         return Source(text, locate(text))
     plain, magic = _split(text.rstrip("/"))
-    pattern = glob_translate(magic).removesuffix(r"\Z")
-    return Source(text, locate(plain), re.compile(pattern + _DEEPER))
+    return Source(text, locate(plain), _glob(magic))
+
+
+def _chained(text: str, members: str, source: Source) -> Source:
+    is_one = source.glob is None and not source.is_folder
+    if source.members is not None or (is_one and container_suffix(source.base.name) is None):
+        raise InvalidOption(
+            "a chain leads to members of containers",
+            where=text,
+            expected=f"a file, folder or glob of containers ({', '.join(SUFFIXES)}) behind '::'",
+            found="another chain" if source.members is not None else str(source.base),
+        )
+    return replace(source, text=text, members=_glob(members or "**"))
+
+
+def _glob(text: str) -> re.Pattern[str]:
+    return re.compile(glob_translate(text).removesuffix(r"\Z") + _DEEPER)
 
 
 def _split(text: str) -> tuple[str, str]:

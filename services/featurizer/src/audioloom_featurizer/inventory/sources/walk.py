@@ -1,7 +1,7 @@
 """Separate the recordings among the files of a source from the others."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial, reduce
 from itertools import islice
 
@@ -51,11 +51,13 @@ def recordings_among(
     tally: Tally,
     *,
     containers: bool = False,
+    holds_member: Callable[[Location, str], bool] = lambda _container, _name: True,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the recordings among the files below a source as batches of `ROWS`.
 
     Empty files, dangling links and names that are not UTF-8 count as recordings, so that the
-    ledger names them. With *containers*, those inside containers follow the other ones.
+    ledger names them. With *containers*, the members of containers for which *holds_member* is
+    true follow the other recordings.
     """
     while some := list(islice(entries, BATCH_ROWS)):
         held: list[Entry] = []
@@ -71,7 +73,8 @@ def recordings_among(
         yield choose(batch, suffixes, tally)
         for entry in held:
             chosen = partial(_choose_members, entry.location.name, suffixes, tally)
-            yield from recordings_inside(entry, source, chosen, tally)
+            holds = partial(holds_member, entry.location)
+            yield from recordings_inside(entry, source, holds, chosen, tally)
 
 
 def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], tally: Tally) -> pa.RecordBatch:
