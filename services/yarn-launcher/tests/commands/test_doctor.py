@@ -51,7 +51,7 @@ def test_daemons_that_are_dead_are_failures_beside_what_is_well(yarn: Any) -> No
         assert DEAD in found[name]["text"]
         assert "Ask who runs the cluster" in found[name]["hint"]
     assert {"ok"} == {found[name]["state"] for name in ("root", "queue", "nodes")}
-    assert {"warning"} == {found[name]["state"] for name in ("request", "environment", "probe")}
+    assert {"skipped"} == {found[name]["state"] for name in ("request", "environment", "probe")}
 
 
 def test_a_request_that_the_cluster_cannot_meet_is_a_failure(yarn: Any) -> None:
