@@ -16,6 +16,14 @@ class RootSettings(Settings):
     root: str = Field(description="Root folder of all runs: a path or a URI.")
 
 
+class CheckSettings(Settings):
+    """Settings of `doctor`."""
+
+    root: str | None = Field(
+        None, description="Root folder of all runs, to be looked at: a path or a URI."
+    )
+
+
 class ListSettings(RootSettings):
     """Settings of `list`."""
 

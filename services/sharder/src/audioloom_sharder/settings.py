@@ -2,7 +2,12 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
+from audioloom_runs.settings import (
+    CheckSettings,
+    GcSettings,
+    ListSettings,
+    RunName,
+)
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Size
@@ -246,5 +251,5 @@ class ReportSettings(_OfOneRun):
     to: str = Field(description="New HTML file to write: a path or a URI.")
 
 
-class DoctorSettings(RootSettings, _SparkOrInline):
+class DoctorSettings(CheckSettings, _SparkOrInline):
     """Settings of `doctor`."""

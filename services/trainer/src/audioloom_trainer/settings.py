@@ -2,7 +2,12 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
+from audioloom_runs.settings import (
+    CheckSettings,
+    GcSettings,
+    ListSettings,
+    RunName,
+)
 from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Duration, Size
@@ -196,7 +201,7 @@ class VerifySettings(_OfOneRun):
     )
 
 
-class DoctorSettings(RootSettings):
+class DoctorSettings(CheckSettings):
     """Settings of `doctor`."""
 
     cache: str | None = Field(None, description="Local folder for copies of shards.")
