@@ -36,7 +36,7 @@ def old(tmp_path: Path) -> Path:
 def test_nothing_is_deleted_unless_told(root: Location, old: Path, flags: dict[str, bool]) -> None:
     """What would be, and the command that does it."""
     answer = collect(root, **flags)
-    assert [str(old), "would delete 1 files, 1.5 kB"] == list(answer.text)
+    assert [str(old), "would delete 1 file, 1.5 kB"] == list(answer.text)
     assert {"root": str(root), "deleted": False, "files": [str(old)], "bytes": 1500} == answer.data
     assert (f"audioloom-toy gc --root {root} --delete --older-than 0s",) == answer.next
     assert old.exists()
@@ -45,7 +45,7 @@ def test_nothing_is_deleted_unless_told(root: Location, old: Path, flags: dict[s
 def test_what_is_found_is_deleted(root: Location, old: Path) -> None:
     """And nothing is left to do."""
     answer = collect(root, delete=True)
-    assert [str(old), "deleted 1 files, 1.5 kB"] == list(answer.text)
+    assert [str(old), "deleted 1 file, 1.5 kB"] == list(answer.text)
     assert answer.data["deleted"]
     assert () == answer.next
     assert not old.exists()

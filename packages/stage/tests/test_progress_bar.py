@@ -144,6 +144,12 @@ def test_what_the_bar_says(total: int | None, done: int, rate: float | None, tex
     assert text in bar_line("counting", "sheep", done, total, rate)
 
 
+@pytest.mark.parametrize(("total", "text"), [(None, "1 file"), (1, "1/1 file"), (2, "1/2 files")])
+def test_one_is_no_plural(total: int | None, text: str) -> None:
+    """The noun follows the number before it."""
+    assert bar_line("counting", "files", 1, total, None).endswith(f"counting {text}")
+
+
 def test_the_rate_counts_from_the_first_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the start nor the units of an earlier run are in the rate and the time left."""
     monkeypatch.setenv("COLUMNS", "120")

@@ -6,6 +6,7 @@ from typing import Any
 
 from audioloom_manifest.garbage_collection import remove_garbage
 from audioloom_stage.result import Result
+from audioloom_stage.terminal import counted
 from audioloom_storage import Location
 
 from audioloom_runs.run_list import open_root
@@ -42,7 +43,7 @@ def collect_garbage(
     return Result(
         [
             *(str(entry.location) for entry in found),
-            f"{verb} {len(found):,} files, {size_text(size)}",
+            f"{verb} {counted(len(found), 'files')}, {size_text(size)}",
         ],
         {
             "root": str(root),

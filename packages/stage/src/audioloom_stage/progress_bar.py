@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import structlog
 
 from audioloom_stage.logs import current_logs
-from audioloom_stage.terminal import can_draw, show_bar
+from audioloom_stage.terminal import can_draw, counted, show_bar
 
 EVERY_SECONDS = 10.0
 REDRAW_SECONDS = 0.2
@@ -88,8 +88,8 @@ class Progress:
         text = self._what
         if self._unit:
             numbers |= {"done": self.done, "unit": self._unit}
-            of = "" if finished or self.total is None else f" of {self.total:,}"
-            text += f": {self.done:,}{of} {self._unit}"
+            whole = None if finished else self.total
+            text += f": {_of(self.done, whole, ' of ', self._unit)}"
         if self.total is not None:
             numbers["total"] = self.total
         if finished:
@@ -111,8 +111,7 @@ class Progress:
 
 def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | None) -> str:
     """Draw a bar with the units done, the rate in units a second, and the estimated time left."""
-    count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
-    text = f"{what} {count} {unit}" + ("" if rate is None else f"  {rate:,.1f}/s")
+    text = f"{what} {_of(done, total, '/', unit)}" + ("" if rate is None else f"  {rate:,.1f}/s")
     if total:
         share = min(done / total, 1.0)
         full = round(share * 20)
@@ -192,6 +191,10 @@ def _keep_showing(view: View, every: float | None, ended: threading.Event) -> No
 def _silent() -> bool:
     # A program that uses this package as a library has not configured its log.
     return not structlog.is_configured() or current_logs().level > logging.INFO
+
+
+def _of(done: int, total: int | None, between: str, unit: str) -> str:
+    return counted(done, unit) if total is None else f"{done:,}{between}{counted(total, unit)}"
 
 
 def _left(done: int, total: int | None, rate: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Share stderr between log lines and a bar or page below them, so that neither tears the other."""
+"""Text for people: stderr is shared by log lines and a bar or page below them, and none is torn."""
 
 import os
 import sys
@@ -30,6 +30,11 @@ def _removal() -> str:
     """Return what moves the cursor to the first line of the bar and clears the rest."""
     above = _bar.count("\n")
     return f"\x1b[{above}A\r\x1b[J" if above else "\r\x1b[K"
+
+
+def counted(count: int, nouns: str) -> str:
+    """Format a number of things: "1 file", "1,234 files". *nouns* is a plural in s."""
+    return f"{count:,} {nouns.removesuffix('s') if count == 1 else nouns}"
 
 
 def is_terminal() -> bool:

@@ -119,7 +119,7 @@ def test_a_run_without_manifest_keeps_its_units(
     """A rerun goes on from them; only temporary files go, and `list` tells of the run."""
     Path(run.location.path).unlink()
     ran = sharder("gc", "--root", tmp_path, "--delete")
-    assert "deleted 1 files" in ran.out
+    assert "deleted 1 file" in ran.out
     runs = sharder("list", "--root", tmp_path, "--json").data["runs"]
     assert [("unfinished", str(run.folder))] == [(one["state"], one["location"]) for one in runs]
     assert Path(run.folder.path, OURS[0]).exists()

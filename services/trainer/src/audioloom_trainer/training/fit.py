@@ -15,6 +15,7 @@ from audioloom_manifest.publication import Attempt, Committed, commit
 from audioloom_runs.attempts import new_attempt
 from audioloom_runs.cost import note_actual
 from audioloom_stage.progress_bar import progress
+from audioloom_stage.terminal import counted
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.consensus import broadcast, require_consensus
@@ -158,9 +159,8 @@ def _train(
         events.event("start", step=done, steps=every, devices=devices)
         log.info(
             "training",
-            readable=f"training {every - done:,} steps on {devices}, {replicas.total}"
-            f" replica{'s' * (replicas.total != 1)}, "
-            f"{model.count_params():,} parameters",
+            readable=f"training {counted(every - done, 'steps')} on {devices},"
+            f" {counted(replicas.total, 'replicas')}, {model.count_params():,} parameters",
             steps=every,
             from_step=done,
             replicas=replicas.total,
@@ -252,7 +252,7 @@ def _facts(spec: RunSpec, stats: TrainingRunStats) -> list[tuple[str, str]]:
         ("model", f"{spec.model.label}{arguments}"),
         ("shards", spec.plan.inputs[0].location),
         ("steps", f"{stats.steps:,} of {settings.batch_size} records, {settings.epochs} epochs"),
-        ("replicas", f"{stats.replicas} in {workers} worker{'s' if workers > 1 else ''}"),
+        ("replicas", f"{stats.replicas} in {counted(workers, 'workers')}"),
         ("devices", describe_devices()),
         ("parameters", f"{stats.parameters:,}"),
         ("seed", f"{settings.seed}"),
