@@ -35,6 +35,7 @@ from featurizer_work import (
     with_nan,
     write_wav,
 )
+from structlog.testing import capture_logs
 
 
 def test_a_source_that_is_not_there(tmp_path: Path, root: Path) -> None:
@@ -128,6 +129,24 @@ def test_every_recording_ends_in_one_place(source: Path, root: Path) -> None:
     tables = [pq.read_table(path) for path in paths]
     assert bad == {path for table in tables for path in table.column("path").to_pylist()}
     verify(VerifySettings(manifest=str(opened.location)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "warned"),
+    [
+        ({"window_seconds": 1}, False),
+        ({"window_seconds": 3}, True),
+        ({"window_seconds": 3, "channels": "split"}, False),
+        ({"window_seconds": 3, "windows": "all", "hop_seconds": 1}, False),
+    ],
+)
+def test_much_padding_is_told(
+    source: Path, root: Path, settings: dict[str, object], *, warned: bool
+) -> None:
+    """A run of windows much longer than the recordings, which are of one second, costs room."""
+    with capture_logs() as told:
+        features_of(source, root, **settings)
+    assert warned == any("padding" in each["event"] for each in told)
 
 
 def test_what_changed_since_the_scan_counts_against_the_budget(source: Path, root: Path) -> None:

@@ -19,6 +19,7 @@ from audioloom_featurizer.capacity import cost_of
 from audioloom_featurizer.commands.plan import context_of, planned_run, units_of
 from audioloom_featurizer.extraction.agreement import need_librosa
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
+from audioloom_featurizer.extraction.header_probe import MUCH_PADDING, least_padding
 from audioloom_featurizer.extraction.partition import Unit, commit_units
 from audioloom_featurizer.extraction.sample import check_sample
 from audioloom_featurizer.extraction.scheduler import Runner, Task, finish_units, stats_of
@@ -99,6 +100,12 @@ def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:
     if manifest.stats.refused:
         log.warning(
             "refused recordings", recordings=manifest.stats.refused, **manifest.stats.refusals
+        )
+    padding = least_padding(manifest)
+    if padding > MUCH_PADDING:
+        log.warning(
+            "most of the values are padding: `plan` proposes another --window-seconds",
+            padding=f"{padding:.0%}",
         )
     ledger: tuple[FileEntry, ...] = tuple(opened.files("ledger"))
     inspect = "inspect --ledger" if ledger else "inspect"

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain
 
 from audioloom_audio import AudioError, ExtractionSettings, RefusedRecording, extract
+from audioloom_manifest.kinds import FeaturesManifest
 from audioloom_storage import Location, StorageError
 
 from audioloom_featurizer.containers.member import BadContainer
@@ -114,6 +115,23 @@ def fit(headers: Sequence[Header], settings: ExtractionSettings) -> Fit:
             f" to hear ({flag})"
         )
     return Fit(round(padding, 4), tuple(advice))
+
+
+def least_padding(manifest: FeaturesManifest) -> float:
+    """The share of the values of a run that is padding, at least.
+
+    The longest recordings hide some, because only the length of all together is known, and so do
+    channels with windows of their own.
+    """
+    recipe, stats = manifest.recipe, manifest.stats
+    parameters = recipe.feature.parameters
+    step = float(str(parameters.get("window_seconds", 0)))
+    if recipe.channels == "split":
+        return 0.0
+    if recipe.windows == "all":  # where windows overlap, they share what is recorded
+        step = min(step, float(str(parameters.get("hop_seconds", step))))
+    places = stats.windows * step
+    return max(0.0, 1 - stats.audio_seconds / places) if places else 0.0
 
 
 def _padding(lengths: Sequence[float], settings: ExtractionSettings) -> float:
