@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.monitoring.live import HINT, HINT_HERE, live_page
+from audioloom_yarn_launcher.monitoring.live import HINT, HINT_HERE, Pace, live_page
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, WorkerStatus, read_run_status
 from launcher_processes import Launches, finish, until
 
@@ -37,12 +37,20 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> RunStatus:
 
 def test_a_page_says_how_far_the_run_is(view: RunStatus) -> None:
     """How fast, what went wrong before, and that Ctrl-C is harmless."""
-    progress = {"step": 10, "steps": 40, "steps_per_second": 2.0}
-    page = live_page(view, [worker(0, progress=progress)], SIZE)
+    page = live_page(view, [worker(0)], SIZE, rate=2.0)
     assert page[0].startswith(f"{view.folder.name}  running  1 workers (local)  attempt 2 since")
     assert "█████░░░░░░░░░░░░░░░  25%  training 10/40 steps  2.0/s  0:15 left" == page[1]
     assert "attempt 1 failed: the process of worker 0 ended with exit code 3" in page
     assert HINT == page[-1]
+
+
+def test_the_time_left_counts_all_that_is_done_between_steps(view: RunStatus) -> None:
+    """From the first step that this view has seen, anew after a restart."""
+    now = iter((0.0, 10.0, 20.0, 30.0))
+    pace = Pace(lambda: next(now))
+    assert pace.rate(view, []) is None
+    found = [pace.rate(view, [worker(0, progress={"step": step})]) for step in (5, 5, 45, 2)]
+    assert [None, None, 2.0, None] == found
 
 
 def test_of_many_workers_those_are_shown_that_are_not_like_the_most(view: RunStatus) -> None:

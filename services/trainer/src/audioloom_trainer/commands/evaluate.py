@@ -5,11 +5,11 @@ from functools import partial
 
 from audioloom_manifest.kinds import ShardsManifest
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.scores import score_table
 from audioloom_stage.errors import BadData, Usage
 from audioloom_stage.result import Result
 
 from audioloom_trainer.evaluation.report import evaluation_report, with_mean_baseline
-from audioloom_trainer.evaluation.scores import score_table
 from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.runs.committed_run import CommittedRun, open_run, read_trained_on
 from audioloom_trainer.runtime.retry import LIMIT, with_retries

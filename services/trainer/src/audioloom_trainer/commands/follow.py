@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import read_manifest
+from audioloom_runs.scores import score_table
 from audioloom_stage.errors import Usage
 from audioloom_stage.logs import bind
 from audioloom_stage.result import Result
@@ -31,7 +32,6 @@ from audioloom_storage import (
 )
 
 from audioloom_trainer.commands.evaluate import chosen_splits
-from audioloom_trainer.evaluation.scores import score_table
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.checkpoint import Checkpoint, list_checkpoints, read_checkpoint
 from audioloom_trainer.runs.layout import read_launch

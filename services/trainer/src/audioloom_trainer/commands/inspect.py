@@ -14,12 +14,12 @@ from audioloom_runs.attempts import seconds_of
 from audioloom_runs.cost import cost_facts
 from audioloom_runs.progress import last_progress
 from audioloom_runs.run_times import wall_time, wall_time_table
+from audioloom_runs.scores import score_table
 from audioloom_runs.tables import facts, table
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import Result
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
-from audioloom_trainer.evaluation.scores import score_table
 from audioloom_trainer.runs.checkpoint import list_checkpoints
 from audioloom_trainer.runs.committed_run import (
     await_entries,

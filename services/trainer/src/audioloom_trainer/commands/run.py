@@ -7,12 +7,12 @@ checkpoint. TensorFlow is imported only when there is something to train.
 import os
 import shlex
 import time
-from datetime import timedelta
 
 import structlog
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.publication import find_committed
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_runs.scores import tell_scores
 from audioloom_stage.errors import BadConfiguration
 from audioloom_stage.logs import bind
 from audioloom_stage.result import Result
@@ -84,24 +84,8 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     stop.finished()
     if committed is None:
         return _silence(cluster)
-    _tell(committed.opened, time.monotonic() - began)
+    tell_scores(committed.opened, time.monotonic() - began)
     return _result(committed.opened, cluster, ours=committed.ours)
-
-
-def _tell(opened: Opened[TrainingRunManifest], seconds: float) -> None:
-    from audioloom_trainer.evaluation.scores import score_line  # noqa: PLC0415 - NumPy, 0.1 s
-
-    for split, scores in opened.manifest.stats.scores.items():
-        log.info("scores", readable=f"{split}: {score_line(scores)}", split=split, **scores)
-    report = next((str(opened.folder / file.path) for file in opened.files("report")), "")
-    took = timedelta(seconds=round(seconds))
-    log.info(
-        "committed",
-        readable=f"committed after {took}; the report: {report}",
-        manifest=str(opened.location),
-        report=report,
-        seconds=round(seconds, 1),
-    )
 
 
 def _silence(cluster: Cluster) -> Result:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import structlog
 from audioloom_runs.run_times import wall_time
+from audioloom_runs.scores import epoch_line
 from audioloom_stage.progress_bar import Progress
 from numpy.typing import NDArray
 
@@ -20,7 +21,6 @@ from audioloom_trainer.distributed.consensus import make_weight_digest, require_
 from audioloom_trainer.distributed.steps import Outcome, make_train_block
 from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
 from audioloom_trainer.evaluation.report import SplitEvaluation
-from audioloom_trainer.evaluation.scores import epoch_line
 from audioloom_trainer.evaluation.scoring import Scoring
 from audioloom_trainer.models.state import snapshot
 from audioloom_trainer.runs.checkpoint import CheckpointWriter
@@ -75,6 +75,7 @@ class Session:
         self._wanted_block = 1
         self._saved_at = time.monotonic()
         self._traced = False
+        self._speed: dict[str, float] = {}
         self._staged = 0.0
         position = self.position  # on a restart the position has the first loss
         if position.history:
@@ -160,7 +161,8 @@ class Session:
         wait = summed(mine).wait if mine else None
         line = epoch_line(position.history[-1], self._settings.epochs, wait)
         log.info("epoch", readable=line, **shown, input_wait=wait)
-        self.progress.event("epoch", step=self._global_step, **position.history[-1])
+        # With the speed: where epochs are short, the lines of their steps are too close to be kept.
+        self.progress.event("epoch", step=self._global_step, **self._speed, **position.history[-1])
         if self._cluster.is_chief:
             self._summaries.write(self._global_step, position.history[-1], self.timeline.intervals)
         position.epoch += 1
@@ -259,12 +261,12 @@ class Session:
         self._traced = True
         self._wanted_block = max(1, min(_MOST_STEPS, int(_BLOCK_SECONDS / max(per_step, 1e-6))))
         self.bar.advance(k)
+        self._speed = {
+            "steps_per_second": round(1 / max(per_step, 1e-6), 3),
+            "input_wait": round(wait, 4),
+        }
         self.progress.step(
-            step=self._global_step,
-            epoch=self.position.epoch + 1,
-            loss=loss,
-            steps_per_second=round(1 / max(per_step, 1e-6), 3),
-            input_wait=round(wait, 4),
+            step=self._global_step, epoch=self.position.epoch + 1, loss=loss, **self._speed
         )
 
     def _compare_weights(self, when: str) -> None:

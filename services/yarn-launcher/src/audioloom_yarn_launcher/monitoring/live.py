@@ -4,7 +4,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 import structlog
@@ -39,6 +39,7 @@ class LiveView:
     def __init__(self, folder: Location, hint: str, told: float = float("-inf")) -> None:
         self.over = threading.Event()
         self._folder, self._hint, self._told = folder, hint, told
+        self._pace = Pace()
 
     def tick(self) -> None:
         """Read the run and show it; a run that cannot be read now is shown the next time."""
@@ -48,10 +49,9 @@ class LiveView:
                 self.over.set()
                 return
             if draws():
-                page = live_page(
-                    status, read_worker_statuses(status), shutil.get_terminal_size(), self._hint
-                )
-                show_bar("\n".join(page))
+                workers, size = read_worker_statuses(status), shutil.get_terminal_size()
+                rate = self._pace.rate(status, workers)
+                show_bar("\n".join(live_page(status, workers, size, self._hint, rate)))
             elif time.monotonic() - self._told >= TELL_EVERY_S:
                 self._told = time.monotonic()
                 numbers = _numbers(status, read_worker_statuses(status))
@@ -65,6 +65,25 @@ class LiveView:
                     state=status.state,
                     **numbers,
                 )
+
+
+class Pace:
+    """Steps a second since a view first saw them, with all that is done between steps."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._first: tuple[int, int, float] | None = None  # attempt, step, time
+
+    def rate(self, view: RunStatus, workers: Sequence[WorkerStatus]) -> float | None:
+        """The pace of the newest attempt; None before its leader has made a step."""
+        leader = _leader(workers)
+        if leader is None or view.last is None:
+            return None
+        attempt, step, now = view.last.started.attempt, int(leader.progress["step"]), self._clock()
+        if self._first is None or self._first[0] != attempt or step < self._first[1]:
+            self._first = attempt, step, now
+        _, since, begun = self._first
+        return (step - since) / (now - begun) if step > since and now > begun else None
 
 
 def show_live(folder: Location) -> None:
@@ -82,14 +101,18 @@ def shown_beside(folder: Location, hint: str) -> AbstractContextManager[None]:
 
 
 def live_page(
-    view: RunStatus, workers: Sequence[WorkerStatus], size: os.terminal_size, hint: str = HINT
+    view: RunStatus,
+    workers: Sequence[WorkerStatus],
+    size: os.terminal_size,
+    hint: str = HINT,
+    rate: float | None = None,
 ) -> list[str]:
-    """Make the lines of the view for a terminal of *size*.
+    """Make the lines of the view for a terminal of *size*; *rate* is in steps a second.
 
     If there is no room for all workers, the view shows the workers that differ from most.
     """
     pages = [f"{each.role}  {safe_text(each.page)}" for each in workers if each.page]
-    head = [_title(view), *pages, *_bar(workers)]
+    head = [_title(view), *pages, *_bar(workers, rate)]
     foot = [*_causes(view), hint]
     if view.pending is not None:
         foot = [f"it waits: {safe_text(view.pending.because)}", *foot]
@@ -111,21 +134,13 @@ def _title(view: RunStatus) -> str:
     return "  ".join(map(safe_text, facts))
 
 
-def _bar(workers: Sequence[WorkerStatus]) -> list[str]:
+def _bar(workers: Sequence[WorkerStatus], rate: float | None) -> list[str]:
     leader = _leader(workers)
     if leader is None:
         return []
-    progress = leader.progress
-    rate, steps = progress.get("steps_per_second"), progress.get("steps")
-    return [
-        bar_line(
-            "training",
-            "steps",
-            progress["step"],
-            steps if isinstance(steps, int) else None,
-            float(rate) if isinstance(rate, int | float) else None,
-        )
-    ]
+    steps = leader.progress.get("steps")
+    total = steps if isinstance(steps, int) else None
+    return [bar_line("training", "steps", leader.progress["step"], total, rate)]
 
 
 def _leader(workers: Sequence[WorkerStatus]) -> WorkerStatus | None:

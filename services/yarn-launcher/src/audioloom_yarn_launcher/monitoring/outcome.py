@@ -2,6 +2,7 @@
 
 import structlog
 from audioloom_manifest.layout import MANIFEST_NAME
+from audioloom_runs.scores import tell_scores
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.logs import current_logs
 from audioloom_stage.result import JSON, Result
@@ -27,8 +28,7 @@ def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int
     """
     manifest = folder / MANIFEST_NAME
     committed = exists(manifest)
-    if committed:
-        check_manifest(manifest)
+    training = check_manifest(manifest) if committed else None
     data: dict[str, JSON] = {
         "location": str(manifest if committed else folder),
         "run": folder.uri,
@@ -38,8 +38,12 @@ def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int
         "cause": cause.text if cause else None,
     }
     if cause is None:
-        look = (f"{PROGRAM} status {folder}",)
-        return Result(str(manifest if committed else folder), data, next=look)
+        look = [f"{PROGRAM} status {folder}"]
+        if training is not None:
+            look.append(f"audioloom-trainer inspect {folder}")
+        if training is not None and attempts:
+            tell_scores(training)
+        return Result(str(manifest if committed else folder), data, next=tuple(look))
     return Result((), data, exit_code=cause.exit_code, problem=_report(folder, cause, last))
 
 

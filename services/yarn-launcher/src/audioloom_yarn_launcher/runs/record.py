@@ -4,7 +4,8 @@ import json
 import re
 from typing import Annotated, TypeVar
 
-from audioloom_manifest.reader import read_manifest
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.redaction import redact_values
 from audioloom_storage import Location, NotFound, TooLarge, read_bytes
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
@@ -62,14 +63,18 @@ def record_bytes(record: RecordBase) -> bytes:
     return to_json(redact_values(record.model_dump(mode="json")), indent=2) + b"\n"
 
 
-def check_manifest(where: Location) -> None:
-    """Refuse a manifest that is damaged or not a training run's, before the run counts as done.
+def check_manifest(where: Location) -> Opened[TrainingRunManifest] | None:
+    """Refuse a damaged manifest before its run counts as done; return a training run's.
 
-    It is a ManifestError. A JSON object without kind and version is another program's: accepted.
+    A JSON object without kind and version is another program's: it is accepted, and None.
+
+    Raises:
+        ManifestError: it is damaged, or not a training run's.
     """
     try:
         value = json.loads(read_bytes(where, limit=MOST_BYTES))
     except (ValueError, RecursionError, TooLarge):
         value = None
     if not isinstance(value, dict) or {"kind", "version"} & value.keys():
-        read_manifest(where, "training-run")
+        return read_manifest(where, "training-run")
+    return None
