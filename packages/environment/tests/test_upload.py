@@ -6,8 +6,10 @@ import os
 import shutil
 import tarfile
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 import structlog
@@ -15,7 +17,17 @@ from audioloom_environment import upload
 from audioloom_environment.contents import Environment, describe
 from audioloom_environment.upload import own_place, put_archive, put_own, ship
 from audioloom_stage.errors import BadConfiguration
-from audioloom_storage import PermissionDenied, is_temporary, list_folder, locate, read_bytes, stat
+from audioloom_storage import (
+    READ_BY_ALL,
+    Location,
+    PermissionDenied,
+    create,
+    is_temporary,
+    list_folder,
+    locate,
+    read_bytes,
+    stat,
+)
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 
 
@@ -55,6 +67,19 @@ def test_shipped_once(prefix: Path, tmp_path: Path) -> None:
     assert (first[0], False) == put_archive(found, ships, found.name)
     assert first[0] == ship(prefix, ships)
     assert before == stat(first[0])
+
+
+def test_every_node_may_fetch_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HDFS is asked for more copies than of other files."""
+    asked: list[int | None] = []
+
+    def noted(where: Location, **options: Any) -> AbstractContextManager[BinaryIO]:
+        asked.append(options["replication"])
+        return create(where, **options)
+
+    monkeypatch.setattr(upload, "create", noted)
+    put_own(locate(tmp_path), "a.tar.gz", lambda file: None)
+    assert [READ_BY_ALL] == asked
 
 
 def test_nobody_else_may_read_it(prefix: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 import structlog
 from audioloom_storage import (
+    READ_BY_ALL,
     AlreadyExists,
     Location,
     NotFound,
@@ -64,7 +65,7 @@ def put_own(
         if there:
             return location, False
         try:
-            with create(location, private=True) as file:
+            with create(location, private=True, replication=READ_BY_ALL) as file:
                 write(file)
         except AlreadyExists:  # another process was faster: with the same content, or another user
             continue

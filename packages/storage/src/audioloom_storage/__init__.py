@@ -31,6 +31,7 @@ from audioloom_storage.read import (
     walk,
 )
 from audioloom_storage.write import (
+    READ_BY_ALL,
     create,
     make_folder,
     publish,
@@ -40,6 +41,7 @@ from audioloom_storage.write import (
 )
 
 __all__ = [
+    "READ_BY_ALL",
     "AlreadyExists",
     "Entry",
     "IsAFolder",

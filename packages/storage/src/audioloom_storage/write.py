@@ -16,6 +16,10 @@ from audioloom_storage.registry import backend_of
 _BUFFER_BYTES = 1 << 20
 
 
+READ_BY_ALL = 10
+"""The copies of a file that all nodes read at once: as many as MapReduce keeps of a job's files."""
+
+
 @contextmanager
 def create(
     location: Location, *, private: bool = False, replication: int | None = None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_storage import (
+    READ_BY_ALL,
     AlreadyExists,
     Location,
     NoSpace,
@@ -317,14 +318,17 @@ def test_files_have_as_many_copies_as_clients_are_to_ask_for(
     assert copies == found.replication
 
 
+@pytest.mark.parametrize("copies", [1, READ_BY_ALL])
 @pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
-def test_a_file_has_the_copies_that_its_writer_asks_for(cluster: Cluster, scheme: str) -> None:
-    """One, of a file that can be made again."""
+def test_a_file_has_the_copies_that_its_writer_asks_for(
+    cluster: Cluster, scheme: str, copies: int
+) -> None:
+    """One, of a file that can be made again; more than there are nodes, of one that all read."""
     folder = root(cluster, scheme)
-    with create(folder / "once.bin", replication=1) as file:
+    with create(folder / "copies.bin", replication=copies) as file:
         file.write(b"1")
-    found = Client(str(cluster.hdfs)).get_file_info(f"{folder.path}/once.bin")
-    assert 1 == found.replication
+    found = Client(str(cluster.hdfs)).get_file_info(f"{folder.path}/copies.bin")
+    assert copies == found.replication
 
 
 def test_quota_and_safe_mode(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
