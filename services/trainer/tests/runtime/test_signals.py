@@ -36,7 +36,7 @@ def test_the_signal_is_blocked_while_there_is_one_thread() -> None:
 def test_a_program_that_is_told_to_end_saves_and_goes_on(trained: Trained, tmp_path: Path) -> None:
     """Exit code 75 and a checkpoint; the same command then makes the run as if nothing had been."""
     words = ["run", str(trained.root / "shards" / "demo"), *SMALL, "--epochs", "300"]
-    words += ["--root", str(tmp_path), "--name"]
+    words += ["--root", str(tmp_path), "--log-format", "json", "--name"]
     program = Path(sys.executable).with_name("audioloom-trainer")
     with subprocess.Popen(
         [program, *words, "told"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
