@@ -137,7 +137,7 @@ def test_what_no_run_needs_is_shown_and_then_removed(root: Path) -> None:
     assert gone.exists()
     assert (f"audioloom-yarn-launcher env gc --root {root} --delete",) == shown.next
     removed = call(root, delete=True)
-    assert "deleted 1 files, 1.0 kB" == list(removed.text)[-1]
+    assert "deleted 1 file, 1.0 kB" == list(removed.text)[-1]
     assert not gone.exists()
     assert 4 == len(list(folder.iterdir()))
 
