@@ -19,9 +19,7 @@ class RootSettings(Settings):
 class CheckSettings(Settings):
     """Settings of `doctor`."""
 
-    root: str | None = Field(
-        None, description="Root folder of all runs, to be looked at: a path or a URI."
-    )
+    root: str | None = Field(None, description="Root folder of all runs to check: a path or URI.")
 
 
 class ListSettings(RootSettings):
