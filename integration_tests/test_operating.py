@@ -41,7 +41,7 @@ def test_what_is_written_follows_the_configuration_of_who_writes_it(
     folder = featurizing.manifest.removesuffix("/manifest.json")
     assert {("-rw-r--r--", "2", me)} == rights(deployment, folder)
     shipped = rights(deployment, f"{deployment.root}/environments")
-    assert {("-rw-------", "2", me)} == shipped  # Spark's jars, too
+    assert {("-rw-------", "10", me)} == shipped  # Spark's jars, too: every node fetches them
     conf = shutil.copytree(deployment.cluster.conf, tmp_path / "conf")
     site = (conf / "hdfs-site.xml").read_text()
     for before, after in (

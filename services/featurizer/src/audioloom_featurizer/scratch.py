@@ -28,18 +28,11 @@ def scratch_file() -> BufferedRandom:
 
 
 def publish_as(
-    file: BufferedIOBase,
-    folder: Location,
-    start: str,
-    *,
-    role: str,
-    records: int,
-    replication: int | None = None,
+    file: BufferedIOBase, folder: Location, start: str, *, role: str, records: int
 ) -> FileEntry:
     """Copy a local file to `<folder>/<start>-<12 digits of its digest>.parquet`.
 
-    A file that an earlier attempt left under this name is checked and kept. HDFS keeps
-    *replication* copies of it.
+    A file that an earlier attempt left under this name is checked and kept.
 
     Raises:
         WrongChecksum: a file with this name has other bytes.
@@ -53,7 +46,7 @@ def publish_as(
     entry = FileEntry(path=path, bytes=file.tell(), role=role, records=records, **fields)
     file.seek(0)
     try:
-        with create(folder / path, replication=replication) as target:
+        with create(folder / path) as target:
             shutil.copyfileobj(file, target, _BLOCK)
     except AlreadyExists:
         check_file(folder, entry)

@@ -13,7 +13,7 @@ from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
-from audioloom_storage import READ_BY_ALL, Location, locate
+from audioloom_storage import Location, locate
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.inventory.delta import listing_chain
@@ -53,14 +53,7 @@ def scan(settings: ScanSettings) -> Result:
         if standing is not None:
             log.info("already committed", manifest=str(standing.location))
             return _result(standing, report, already=True)
-        entry = publish_as(
-            sink,
-            plan.folder,
-            ROLE,
-            role=ROLE,
-            records=stats.recordings,
-            replication=READ_BY_ALL,
-        )
+        entry = publish_as(sink, plan.folder, ROLE, role=ROLE, records=stats.recordings)
     committed = commit(plan, new_attempt(_for_the_record(settings)), [entry], stats)
     return _result(committed.opened, report, already=not committed.ours)
 
