@@ -70,7 +70,7 @@ def test_shipped_once(prefix: Path, tmp_path: Path) -> None:
 
 
 def test_every_node_may_fetch_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HDFS is asked for more copies than of other files."""
+    """HDFS keeps more copies of an environment than of other files."""
     asked: list[int | None] = []
 
     def noted(where: Location, **options: Any) -> AbstractContextManager[BinaryIO]:

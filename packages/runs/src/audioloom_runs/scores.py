@@ -20,8 +20,9 @@ def tell_scores(opened: Opened[TrainingRunManifest], seconds: float | None = Non
     for split, scores in opened.manifest.stats.scores.items():
         log.info("scores", readable=f"{split}: {score_line(scores)}", split=split, **scores)
     report = next((str(opened.folder / file.path) for file in opened.files("report")), "")
-    took = {} if seconds is None else {"seconds": round(seconds, 1)}
-    after = f" after {timedelta(seconds=round(seconds))}" if seconds is not None else ""
+    took, after = {}, ""
+    if seconds is not None:
+        took, after = {"seconds": round(seconds, 1)}, f" after {timedelta(seconds=round(seconds))}"
     log.info(
         "committed",
         readable=f"committed{after}; the report: {report}",
@@ -35,7 +36,7 @@ def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
     """Format scores as a text table: one line a split, one column a score."""
     names = list(dict.fromkeys(name for found in scores.values() for name in found))
     rows = [
-        (split, *(shown(found[name]) if name in found else "" for name in names))
+        (split, *(_shown(found[name]) if name in found else "" for name in names))
         for split, found in scores.items()
     ]
     return table(("split", *names), rows)
@@ -44,8 +45,8 @@ def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
 def score_line(scores: Mapping[str, float]) -> str:
     """Format scores as one line, the loss first, the baselines of guessing last in brackets."""
     names = sorted(scores.keys() - {*_BASELINES}, key=lambda key: (key != "loss", key))
-    own = "  ".join(f"{key} {shown(scores[key])}" for key in names)
-    guessing = ", ".join(f"{key} {shown(scores[key])}" for key in _BASELINES if key in scores)
+    own = "  ".join(f"{key} {_shown(scores[key])}" for key in names)
+    guessing = ", ".join(f"{key} {_shown(scores[key])}" for key in _BASELINES if key in scores)
     return f"{own}  ({guessing})" if guessing else own
 
 
@@ -63,6 +64,6 @@ def epoch_line(entry: Mapping[str, float], epochs: int, wait: float | None) -> s
     return line if wait is None else f"{line} | input wait {wait:.1%}"
 
 
-def shown(value: float) -> str:
+def _shown(value: float) -> str:
     """Format a score with four digits after the point; a huge one by its power of ten."""
     return f"{value:.4f}" if abs(value) < _HUGE else f"{value:.3e}"

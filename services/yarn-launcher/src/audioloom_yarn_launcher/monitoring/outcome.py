@@ -41,8 +41,8 @@ def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int
         look = [f"{PROGRAM} status {folder}"]
         if training is not None:
             look.append(f"audioloom-trainer inspect {folder}")
-        if training is not None and attempts:
-            tell_scores(training)
+            if attempts:
+                tell_scores(training)
         return Result(str(manifest if committed else folder), data, next=tuple(look))
     return Result((), data, exit_code=cause.exit_code, problem=_report(folder, cause, last))
 
