@@ -23,7 +23,7 @@ class LossExploded(BadData):
 
 
 class ZeroLoss(BadData):
-    """The loss of a training step was exactly 0."""
+    """The loss of the first training step was exactly 0."""
 
 
 class WrongCount(BadData):

@@ -100,7 +100,7 @@ class RunSettings(_ModelSettings):
         default=True, description="Compute the same bits every time; slower on GPUs."
     )
     allow_zero_loss: bool = Field(
-        default=False, description="Continue when the loss of a batch is exactly 0."
+        default=False, description="Continue when the loss of the first batch is exactly 0."
     )
     allow_exploding_loss: bool = Field(
         default=False, description="Continue when the loss grows a million times."

@@ -279,6 +279,15 @@ def test_a_loss_of_exactly_0_ends_the_run(
     assert 0 == ran.code, ran.err
 
 
+def test_a_loss_that_falls_to_0_is_no_fault(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """A model that has learned all goes on to the end."""
+    words = (*QUICK[:-1], f"{ZOO}:learns_all", "--root", tmp_path, "--name", "learned")
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 0 == ran.code, ran.err
+
+
 def test_a_metric_that_is_not_finite_is_left_out(
     trainer: Trainer, trained: Trained, tmp_path: Path
 ) -> None:
