@@ -58,6 +58,14 @@ def test_the_first_run_is_predicted_by_constants(root: Location) -> None:
     assert 0 == found["cache_bytes"].most
 
 
+def test_spark_on_yarn_waits_for_its_containers(root: Location) -> None:
+    """For how long is hardly known before a first run, so the range is wide; no core waits."""
+    here, there = predicted(root), predicted(root, master="yarn")
+    assert here["seconds"].likely + cost_module.YARN_SECONDS == there["seconds"].likely
+    assert here["core_seconds"] == there["core_seconds"]
+    assert there["seconds"].most > 2 * there["seconds"].likely
+
+
 def test_earlier_runs_of_any_size_inform_the_next(root: Location) -> None:
     """Predicted and taken stand in the manifest, beside the constants."""
     ran(root, "small", 12.0, work=2)

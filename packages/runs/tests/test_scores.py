@@ -21,3 +21,8 @@ def test_a_huge_loss_fits_its_column() -> None:
     """Not with 34 digits."""
     assert "3.310e+33" in score_table({"val": {"loss": 3.31e33}})
     assert "nan" in score_table({"val": {"loss": float("nan")}})
+
+
+def test_a_tiny_loss_is_not_shown_as_nothing() -> None:
+    """A loss that still falls differs from one that is 0."""
+    assert "loss 4.878e-05  accuracy 0.0000" == score_line({"loss": 4.878e-5, "accuracy": 0.0})

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from audioloom_manifest.envelope import Cost, Envelope, FileEntry, Kind
@@ -17,6 +18,9 @@ from audioloom_runs.capacity import COPIES
 from audioloom_runs.prediction import Earlier, Expected, predict
 from audioloom_runs.tables import duration_text, size_text
 
+YARN_SECONDS, YARN_DOUBT = 20.0, 1.0
+"""Until Spark has its containers, and how little that is known: a first run ships its environment,
+and queues differ."""
 NEWEST = 30
 """Runs below the root that a prediction looks at: the newest."""
 
@@ -54,8 +58,11 @@ def predict_cost(
         cache: bytes on the local disk of a worker.
     """
     copies = copies_of(plan.folder)
+    of_spark = seconds
+    if master == "yarn":
+        of_spark = replace(seconds, start=seconds.start + YARN_SECONDS, doubt=YARN_DOUBT)
     quantities = {
-        "seconds": seconds,
+        "seconds": of_spark,
         "core_seconds": Expected(seconds.start * cores, seconds.work * cores, seconds.doubt),
         "memory_bytes": memory,
         "stored_bytes": Expected(stored.start * copies, stored.work * copies, stored.doubt),

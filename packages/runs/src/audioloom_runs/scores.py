@@ -10,7 +10,7 @@ from audioloom_manifest.reader import Opened
 from audioloom_runs.tables import table
 
 _BASELINES = ("chance", "majority", "mse_of_mean")
-_HUGE = 1e6
+_TINY, _HUGE = 1e-3, 1e6
 
 log = structlog.get_logger()
 
@@ -36,7 +36,7 @@ def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
     """Format scores as a text table: one line a split, one column a score."""
     names = list(dict.fromkeys(name for found in scores.values() for name in found))
     rows = [
-        (split, *(_shown(found[name]) if name in found else "" for name in names))
+        (split, *(score_text(found[name]) if name in found else "" for name in names))
         for split, found in scores.items()
     ]
     return table(("split", *names), rows)
@@ -45,8 +45,8 @@ def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
 def score_line(scores: Mapping[str, float]) -> str:
     """Format scores as one line, the loss first, the baselines of guessing last in brackets."""
     names = sorted(scores.keys() - {*_BASELINES}, key=lambda key: (key != "loss", key))
-    own = "  ".join(f"{key} {_shown(scores[key])}" for key in names)
-    guessing = ", ".join(f"{key} {_shown(scores[key])}" for key in _BASELINES if key in scores)
+    own = "  ".join(f"{key} {score_text(scores[key])}" for key in names)
+    guessing = ", ".join(f"{key} {score_text(scores[key])}" for key in _BASELINES if key in scores)
     return f"{own}  ({guessing})" if guessing else own
 
 
@@ -64,6 +64,6 @@ def epoch_line(entry: Mapping[str, float], epochs: int, wait: float | None) -> s
     return line if wait is None else f"{line} | input wait {wait:.1%}"
 
 
-def _shown(value: float) -> str:
-    """Format a score with four digits after the point; a huge one by its power of ten."""
-    return f"{value:.4f}" if abs(value) < _HUGE else f"{value:.3e}"
+def score_text(value: float) -> str:
+    """Format a score with four digits after the point; a huge or tiny one by its power of ten."""
+    return f"{value:.4f}" if value == 0 or _TINY <= abs(value) < _HUGE else f"{value:.3e}"

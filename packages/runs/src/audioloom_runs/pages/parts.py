@@ -7,6 +7,7 @@ from audioloom_stage.redaction import redact
 from audioloom_runs.goodput import LABELS
 from audioloom_runs.pages.charts import line_chart, meter, share_bar
 from audioloom_runs.pages.markup import Child, Markup, element, joined
+from audioloom_runs.scores import score_text
 
 _GUESSES = {
     "chance": "guesses at random",
@@ -122,4 +123,4 @@ def epoch_charts(history: Sequence[Mapping[str, float]]) -> Markup:
 
 def number(value: float | None) -> str:
     """Format a score; nothing for None."""
-    return "" if value is None else f"{value:.4f}"
+    return "" if value is None else score_text(value)

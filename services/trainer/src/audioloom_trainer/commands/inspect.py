@@ -14,7 +14,7 @@ from audioloom_runs.attempts import seconds_of
 from audioloom_runs.cost import cost_facts
 from audioloom_runs.progress import last_progress
 from audioloom_runs.run_times import wall_time, wall_time_table
-from audioloom_runs.scores import score_table
+from audioloom_runs.scores import score_table, score_text
 from audioloom_runs.tables import facts, table
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import Result
@@ -106,13 +106,14 @@ def _held_up(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _history(history: list[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(("epoch", "loss", *(name for each in history for name in each))))
     rows = [
-        tuple(
-            f"{entry[name]:g}" if name == "epoch" else f"{entry[name]:.4f}" if name in entry else ""
-            for name in names
-        )
+        tuple(_shown(name, entry[name]) if name in entry else "" for name in names)
         for entry in history
     ]
     return table(names, rows)
+
+
+def _shown(name: str, value: float) -> str:
+    return f"{value:g}" if name == "epoch" else score_text(value)
 
 
 def _unfinished(
