@@ -159,8 +159,6 @@ def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # Interpreters are reused: each pays its imports (NumPy, SciPy, libsndfile) once.
         "spark.python.worker.reuse": "true",
-        # A unit is written once, by its digest: a second copy of a slow task would only cost.
-        "spark.speculation": "false",
         # The driver holds plans and receipts, not audio.
         "spark.driver.memory": "1g",
         # Nothing listens beyond this machine when the master is local.

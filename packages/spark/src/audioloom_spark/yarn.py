@@ -64,6 +64,12 @@ def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[s
         "spark.yarn.maxAppAttempts": "1",
         "spark.driver.host": address,
         "spark.driver.bindAddress": bind_address(address),
+        # The last units of a slow node are begun on another one too. The first receipt counts, and
+        # `gc` removes the files of the other attempt. A short unit is not worth it.
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.9",
+        "spark.speculation.multiplier": "3",
+        "spark.speculation.minTaskRuntime": "60s",
         # Nodes may have services and settings of other Sparks; ours needs none of them.
         "spark.dynamicAllocation.enabled": "false",
         "spark.shuffle.service.enabled": "false",
