@@ -15,7 +15,7 @@ from audioloom_audio.features.function import Function
 from audioloom_audio.features.mel_features import LogMel, Mfcc
 from audioloom_audio.features.waveform import Waveform
 from audioloom_audio.recording import Flag, Recording, Summary
-from audioloom_audio.settings import ExtractionSettings, check_engine, resolve_engine
+from audioloom_audio.settings import ExtractionSettings, resolve_engine
 from audioloom_audio.windows import Window, normalised
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "Summary",
     "Waveform",
     "Window",
-    "check_engine",
     "extract",
     "mel_filters",
     "normalised",

@@ -88,14 +88,8 @@ class ExtractionSettings:
 
 
 def resolve_engine(settings: ExtractionSettings) -> str:
-    """The engine that computes the feature here; ``auto`` is the fastest that works."""
-    return settings.feature.resolve(settings.engine, settings.window)
-
-
-def check_engine(settings: ExtractionSettings) -> str:
-    """Find out whether the engine works here, and return which it is; see `transform_for`."""
-    transform_for(settings)
-    return resolve_engine(settings)
+    """The engine that computes the feature here, which was tried; see `transform_for`."""
+    return transform_for(settings).engine
 
 
 def transform_for(settings: ExtractionSettings) -> Transform:

@@ -1,7 +1,7 @@
 """Choose the engine that computes mel spectra: compiled, NumPy or librosa.
 
-All engines agree within the contract, but not in every bit. `resolved` replaces ``auto`` by an
-engine that is installed and runs on this processor, so that a run can record which one it used.
+All engines agree within the contract, but not in every bit. A transform says which one computes, so
+that a run can record it.
 """
 
 from functools import lru_cache
@@ -18,13 +18,6 @@ from audioloom_audio.features.mel import MelSpectrum
 from audioloom_audio.features.mel_engine import Kernels, MelEngine
 
 
-def resolved(settings: MelSpectrum, window: WindowShape, engine: Engine) -> str:
-    """Replace the engine ``auto`` by the fastest engine that works for the settings here."""
-    if engine != "auto":
-        return engine
-    return "numpy" if _native_obstacle(settings, window) else "native"
-
-
 def mel_transform(
     settings: MelSpectrum, window: WindowShape, engine: Engine, n_mfcc: int = 0
 ) -> Transform:
@@ -34,6 +27,8 @@ def mel_transform(
         MissingDecoder: the engine is not installed, or this processor cannot run it.
         BadSettings: the compiled engine does not support these settings.
     """
+    if engine == "auto":
+        engine = "numpy" if _native_obstacle(settings, window) else "native"
     made = _engine(settings, window, engine, n_mfcc)
 
     def analyse(padded: NDArray[np.float32], valid: int) -> Analysis:
@@ -41,7 +36,8 @@ def mel_transform(
         return Analysis(mel, float(mel.max()))
 
     kept = (settings.frames(window), settings.n_mels)
-    return Transform(settings.n_fft // 2, kept, analyse, made.cepstra if n_mfcc else made.decibels)
+    values = made.cepstra if n_mfcc else made.decibels
+    return Transform(engine, settings.n_fft // 2, kept, analyse, values)
 
 
 def native() -> Any:
@@ -54,9 +50,8 @@ def native() -> Any:
 
 
 def _engine(
-    settings: MelSpectrum, window: WindowShape, engine: Engine, n_mfcc: int
+    settings: MelSpectrum, window: WindowShape, chosen: str, n_mfcc: int
 ) -> MelEngine | LibrosaEngine:
-    chosen = resolved(settings, window, engine)
     if chosen == "librosa":
         return LibrosaEngine(settings, window, n_mfcc)
     if chosen == "native" and (obstacle := _native_obstacle(settings, window)):

@@ -47,6 +47,7 @@ class Transform:
     """The computation of a feature; each thread needs its own, as it holds scratch memory.
 
     Attributes:
+        engine: The engine that computes it; never ``auto``.
         margin: Zeros that the samples of a window need on either side.
         kept: Shape of the values of an analysis.
         analyse: Analyses the padded samples of a window; the second argument is the number of
@@ -55,6 +56,7 @@ class Transform:
             from the power that the level is relative to: at least that of the analysis.
     """
 
+    engine: str
     margin: int
     kept: tuple[int, int]
     analyse: Callable[[NDArray[np.float32], int], Analysis]
@@ -85,11 +87,8 @@ class Feature(Protocol):
     def valid_frames(self, window: WindowShape, valid: int) -> int:
         """Frames centred within the first *valid* samples, from the first."""
 
-    def resolve(self, engine: Engine, window: WindowShape) -> str:
-        """The engine that computes the feature here; ``auto`` becomes the fastest that works."""
-
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
-        """Make a transform.
+        """Make a transform; the engine ``auto`` becomes the fastest that works.
 
         Raises:
             MissingDecoder: The engine is not installed, or this processor cannot run it.

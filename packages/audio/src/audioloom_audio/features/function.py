@@ -64,10 +64,6 @@ class Function:
         """The share of the frames that the samples are of the window, rounded up."""
         return -(-self.shape(window)[1] * valid // window.samples)
 
-    def resolve(self, engine: Engine, window: WindowShape) -> str:
-        """The function computes by itself."""
-        return "function"
-
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
         """Call the function for every window; the power of its samples tells silence."""
         kept = self.shape(window)
@@ -82,7 +78,7 @@ class Function:
                 raise FunctionFailed(expected, f"{values.shape}")
             return Analysis(values, loudest)
 
-        return Transform(0, kept, analyse, lambda analysed, _: analysed)
+        return Transform("function", 0, kept, analyse, lambda analysed, _: analysed)
 
     def call(self, samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
         """Call the function.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from audioloom_audio.errors import require
-from audioloom_audio.features.engines import mel_transform, resolved
+from audioloom_audio.features.engines import mel_transform
 from audioloom_audio.features.feature import Engine, Transform, WindowShape
 from audioloom_audio.features.mel import MelSpectrum
 
@@ -18,10 +18,6 @@ class LogMel(MelSpectrum):
     def shape(self, window: WindowShape) -> tuple[int, int]:
         """Bands and frames."""
         return (self.n_mels, self.frames(window))
-
-    def resolve(self, engine: Engine, window: WindowShape) -> str:
-        """See `Feature.resolve`."""
-        return resolved(self, window, engine)
 
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
         """See `Feature.transform`."""
@@ -48,10 +44,6 @@ class Mfcc(MelSpectrum):
     def shape(self, window: WindowShape) -> tuple[int, int]:
         """Coefficients and frames."""
         return (self.n_mfcc, self.frames(window))
-
-    def resolve(self, engine: Engine, window: WindowShape) -> str:
-        """See `Feature.resolve`."""
-        return resolved(self, window, engine)
 
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
         """See `Feature.transform`."""

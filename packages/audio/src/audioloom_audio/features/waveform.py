@@ -28,13 +28,10 @@ class Waveform:
         """The recorded samples: a frame is a sample."""
         return valid
 
-    def resolve(self, engine: Engine, window: WindowShape) -> str:
-        """NumPy copies samples; there is nothing to compute."""
-        return "numpy"
-
     def transform(self, window: WindowShape, engine: Engine) -> Transform:
         """Copy the samples; their power tells silence."""
         return Transform(
+            "numpy",
             0,
             self.shape(window),
             lambda padded, _: Analysis(padded[np.newaxis], loudest_power(padded)),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from audioloom_audio import ExtractionSettings, check_engine, normalised
+from audioloom_audio import ExtractionSettings, normalised, resolve_engine
 from audioloom_manifest.kinds import Feature
 from audioloom_storage import Location, open_read
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def compare(
         MissingDecoder: librosa is not installed here.
     """
     by_librosa = replace(settings, engine="librosa", dtype="float32", normalise="none")
-    check_engine(by_librosa)  # imports librosa, which takes seconds, before any recording
+    resolve_engine(by_librosa)  # imports librosa, which takes seconds, before any recording
     result = Comparison()
     for each in stored:
         result += _compared(each, source, settings, by_librosa, heartbeat or Heartbeat())

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any, cast, get_args
 
-from audioloom_audio import BadSettings, Engine, ExtractionSettings, RawFormat, check_engine
+from audioloom_audio import BadSettings, Engine, ExtractionSettings, RawFormat, resolve_engine
 from audioloom_manifest.kinds import (
     Feature,
     FeaturesRecipe,
@@ -43,7 +43,7 @@ def recipe_of(settings: RecipeSettings, stats: RecordingsStats) -> FeaturesRecip
     own = settings.model_dump(include=_OWN)
     with translated_errors():
         made = ExtractionSettings(feature=feature, sample_rate=rate, raw=raw, **own)
-        engine = check_engine(made)
+        engine = resolve_engine(made)
     parameters: dict[str, Any] = {
         **parameters_of(feature),
         "window_seconds": made.window_seconds,
