@@ -47,6 +47,7 @@ def test_every_read_is_a_sign_of_life() -> None:
     assert b"0123" == file.read(4)
     assert (4, False) == (heartbeat.read().offset, heartbeat.read().waits)
     assert 8 == file.seek(8)
-    assert 8 == heartbeat.read().offset == file.tell()
+    assert 8 == heartbeat.read().offset
     assert [True] == waited
     assert 1 + 2 + 2 == heartbeat.read().beats
+    assert 8 == file.tell()

@@ -8,7 +8,7 @@ import gzip
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from functools import partial
 from tarfile import HeaderError
 from typing import IO, Any, BinaryIO, Self, cast
@@ -17,6 +17,7 @@ from audioloom_featurizer.containers.member import (
     PIECE_BYTES,
     BadContainer,
     CarefulFile,
+    Container,
     Content,
     Member,
     damages,
@@ -46,24 +47,14 @@ _zip_damages = partial(
 )
 
 
-class Tar:
+class Tar(Container):
     """A tar, *packed* by gzip or plain; links, devices and sparse files are no recordings."""
 
     def __init__(self, file: BinaryIO, size: int, *, packed: bool) -> None:
         self._file, self._size, self._packed = file, size, packed
 
-    def members(self) -> Iterator[Member]:
-        """See `Container.members`."""
-        for name, entry, _ in self._entries():
-            yield Member(name, entry.size, None if self._packed else entry.offset_data)
-
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
-        """See `Container.unpack`."""
-        for name, entry, archive in self._entries():
-            if name in wanted:
-                yield name, _content(archive, entry, name)
-
-    def _entries(self) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
+    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+        """See `Container.entries`."""
         self._file.seek(0)
         mode: Any = "r:"
         file = CarefulFile(self._file)
@@ -76,7 +67,8 @@ class Tar:
                 cast("Any", archive).members.clear()  # they would grow with the container
                 name = safe_name(entry.name)
                 if name is not None and entry.isreg() and not entry.issparse():
-                    yield name, entry, archive
+                    place = None if self._packed else entry.offset_data
+                    yield Member(name, entry.size, place), _content(archive, entry, name)
             if self._packed:
                 while file.read(PIECE_BYTES):  # at its end the checksum is compared
                     pass
@@ -103,7 +95,7 @@ class _Entry(tarfile.TarInfo):
             ) from error
 
 
-class Zip:
+class Zip(Container):
     """A zip; its table of contents is read at once, and links in it are no recordings."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
@@ -117,15 +109,15 @@ class Zip:
             if (name := safe_name(entry.filename)) is not None and _is_recording(entry)
         }
 
-    def members(self) -> Iterator[Member]:
-        """See `Container.members`."""
+    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+        """See `Container.entries`."""
         total = sum(entry.file_size for entry in self._entries.values())
         if total > most_expanded(self._size):
             raise BadContainer(f"members of {total} bytes in a file of {self._size}")
         for name, entry in self._entries.items():
-            yield Member(name, entry.file_size)
+            yield Member(name, entry.file_size), self._content(entry, name)
 
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
+    def unpack(self, wanted: Collection[str]) -> Iterator[tuple[str, Iterator[Content]]]:
         """See `Container.unpack`; any member is found at once."""
         for name in wanted:
             if (entry := self._entries.get(name)) is not None:

@@ -1,10 +1,11 @@
 """A member of a container, the interface of all formats, and limits for hostile files."""
 
+import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, BinaryIO, Protocol, TypeAlias
+from typing import IO, BinaryIO, TypeAlias
 
 MOST_MEMBERS = 10_000_000
 MOST_NAME_BYTES = 4096
@@ -28,7 +29,7 @@ class NoRecordings(BadContainer):
     """The file is whole, and is no container of recordings."""
 
 
-class Slice:
+class Slice(io.RawIOBase):
     """A part of a file, as a file."""
 
     def __init__(self, file: IO[bytes], start: int, size: int) -> None:
@@ -47,10 +48,6 @@ class Slice:
         self._place = offset + (0, self._place, self._size)[whence]
         return self._place
 
-    def tell(self) -> int:
-        """The position."""
-        return self._place
-
 
 @dataclass(frozen=True)
 class Member:
@@ -67,48 +64,43 @@ class Member:
     offset: int | None = None
 
 
-class Container(Protocol):
+class Container(ABC):
     """An open container; members are read by their offset, or by `unpack`."""
 
-    def members(self) -> Iterator[Member]:
-        """List the members in their order in the container.
-
-        Raises:
-            BadContainer: the container is damaged from here on.
-        """
-
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
-        """Read members in the order of the container: the name, and the bytes in pieces.
-
-        Args:
-            wanted: sizes by name.
-
-        Raises:
-            BadContainer: the container is damaged from here on.
-        """
-
-
-class InSequence(ABC):
-    """A container whose members are read one after another, each as a whole."""
-
     @abstractmethod
-    def contents(self) -> Iterator[tuple[str, Content]]:
-        """Names and contents of all members in order.
+    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+        """List the members in their order, each with its bytes in pieces.
+
+        The bytes of a member can be read until the next member is asked for.
 
         Raises:
             BadContainer: the container is damaged from here on.
         """
 
     def members(self) -> Iterator[Member]:
-        """See `Container.members`."""
-        for name, content in self.contents():
-            yield Member(name, len(content))
+        """List the members in their order; see `entries`."""
+        return (member for member, _ in self.entries())
 
-    def unpack(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, Iterator[Content]]]:
-        """See `Container.unpack`."""
-        for name, content in self.contents():
-            if name in wanted:
-                yield name, iter((content,))
+    def unpack(self, wanted: Collection[str]) -> Iterator[tuple[str, Iterator[Content]]]:
+        """Read members by their names, in the order of the container; see `entries`."""
+        return ((each.name, content) for each, content in self.entries() if each.name in wanted)
+
+
+def whole_members(
+    records: Iterable[tuple[str, Content]], size: int
+) -> Iterator[tuple[Member, Iterator[Content]]]:
+    """The entries of a container of *size* bytes whose *records* are read as a whole.
+
+    Raises:
+        BadContainer: they are much larger than the container.
+    """
+    total, most = 0, most_expanded(size)
+    for name, content in records:
+        total += len(content)
+        if len(content) > MOST_READ_BYTES or total > most:
+            raise BadContainer("values that are much larger than the file")
+        if (safe := safe_name(name)) is not None:
+            yield Member(safe, len(content)), iter((content,))
 
 
 @contextmanager
@@ -150,10 +142,10 @@ def pieces(file: IO[bytes], size: int, name: str) -> Iterator[bytes]:
         yield piece
 
 
-class CarefulFile:
+class CarefulFile(io.RawIOBase):
     """A file that refuses to read very much at once, and counts what is read.
 
-    Libraries allocate what a header claims.
+    Libraries allocate what a header claims. The file stays open: it belongs to the caller.
     """
 
     def __init__(self, file: BinaryIO, most: int | None = None) -> None:
@@ -181,16 +173,9 @@ class CarefulFile:
         """Move the position and return it."""
         return self._file.seek(offset, whence)
 
-    def tell(self) -> int:
-        """The position."""
-        return self._file.tell()
-
     def seekable(self) -> bool:
-        """As the file."""
-        return self._file.seekable()
-
-    def close(self) -> None:
-        """Leave the file open: it belongs to the caller."""
+        """Libraries ask for it."""
+        return True
 
 
 def most_expanded(size: int) -> int:

@@ -12,15 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from audioloom_featurizer.containers.member import (
-    MOST_READ_BYTES,
-    BadContainer,
     CarefulFile,
+    Container,
     Content,
-    InSequence,
+    Member,
     NoRecordings,
     damages,
-    most_expanded,
-    safe_name,
+    whole_members,
 )
 
 _NAMES = ("path", "name", "file", "key", "__key__")
@@ -29,7 +27,7 @@ Row: TypeAlias = tuple[str | None, Content | None]
 """The name and the content of a row."""
 
 
-class Rows(InSequence):
+class Rows(Container):
     """A container whose rows *read* yields; errors call the format *what*."""
 
     def __init__(
@@ -37,19 +35,15 @@ class Rows(InSequence):
     ) -> None:
         self._read, self._what, self._file, self._size = read, what, file, size
 
-    def contents(self) -> Iterator[tuple[str, Content]]:
-        """See `InSequence.contents`."""
-        total, most = 0, most_expanded(self._size)
+    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+        """See `Container.entries`."""
+        return whole_members(self._records(), self._size)
+
+    def _records(self) -> Iterator[tuple[str, Content]]:
         with damages(self._what, Exception):  # the libraries raise many types
             for number, (name, content) in enumerate(self._read(self._file)):
-                if content is None:
-                    continue
-                total += len(content)
-                if len(content) > MOST_READ_BYTES or total > most:
-                    raise BadContainer("values that are much larger than the file")
-                safe = safe_name(f"{number:09d}" if name is None else name)
-                if safe is not None:
-                    yield safe, content
+                if content is not None:
+                    yield f"{number:09d}" if name is None else name, content
 
 
 def parquet_rows(file: BinaryIO) -> Iterator[Row]:

@@ -6,7 +6,7 @@ A container that is read in sequence is unpacked to scratch disk when its first 
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from audioloom_storage import Location, StorageError, open_read, stat
 
@@ -119,7 +119,7 @@ class _Opened:
     def _unpack(self, wanted: dict[str, int]) -> None:
         try:
             if self._container is None:
-                monitored: Any = _Seekable(self._file, self._heartbeat)
+                monitored = cast("BinaryIO", MonitoredFile(self._file, self._heartbeat))
                 self._container = open_container(self._name, monitored, self._size)
             for name, content in self._container.unpack(wanted):
                 self._keep(name, content, wanted[name])
@@ -134,28 +134,6 @@ class _Opened:
         if (found := self._scratch.tell() - start) != size:
             raise BadContainer(f"{name} has {found} bytes instead of {size} as listed")
         self._places[name] = start
-
-
-class _Seekable(MonitoredFile):
-    """A file with heartbeats, with what libraries ask of a file."""
-
-    closed = False
-    mode = "rb"
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        """Leave the file open: it belongs to the unit."""
-
-    def flush(self) -> None:
-        """Nothing is written."""
 
 
 def _refuse_damaged(row: Row, file: BinaryIO) -> None:

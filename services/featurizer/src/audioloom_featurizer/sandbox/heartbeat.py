@@ -3,6 +3,7 @@
 A heartbeat is one write to memory, so it is cheap, and the last heartbeat outlives the worker.
 """
 
+import io
 from dataclasses import dataclass
 from mmap import mmap
 from typing import IO, Literal, get_args
@@ -87,8 +88,8 @@ class Heartbeat:
         )
 
 
-class MonitoredFile:
-    """A file that writes a heartbeat at each read."""
+class MonitoredFile(io.RawIOBase):
+    """A file that writes a heartbeat at each read; to close it leaves the other file open."""
 
     def __init__(self, file: IO[bytes], heartbeat: Heartbeat) -> None:
         self._file = file
@@ -108,6 +109,10 @@ class MonitoredFile:
         self._heartbeat.answered(position)
         return position
 
-    def tell(self) -> int:
-        """The position."""
-        return self._file.tell()
+    def readable(self) -> bool:
+        """Libraries ask for it."""
+        return True
+
+    def seekable(self) -> bool:
+        """Libraries ask for it too."""
+        return True
