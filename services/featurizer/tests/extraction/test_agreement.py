@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from audioloom_audio import ExtractionSettings, Feature, LogMel, Mfcc, Waveform
 from audioloom_featurizer.extraction.agreement import Comparison, Stored, compare
-from audioloom_featurizer.extraction.recording import extract_recording
 from audioloom_storage import locate
-from featurizer_work import write_wav
+from featurizer_work import extracted, write_wav
 
 QUIET = 1e-3
 
@@ -17,7 +16,7 @@ def stored(folder: Path, settings: ExtractionSettings) -> Stored:
     """The windows of the one recording of a folder, by the settings' engine."""
     row = dict.fromkeys(("member", "label", "target", "group", "modified_ns"))
     row |= {"path": "a.wav", "size": (folder / "a.wav").stat().st_size}
-    with extract_recording(locate(folder), row, settings) as outcome:
+    with extracted(locate(folder), row, settings) as outcome:
         places = [(each["window"], each["channel"]) for each in outcome.rows]
         values = [np.frombuffer(each, settings.dtype).astype(float) for each in outcome.values()]
     return Stored(row, dict(zip(places, values, strict=True)))

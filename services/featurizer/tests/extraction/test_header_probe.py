@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import soundfile
-from audioloom_audio import ExtractionSettings, LogMel
+from audioloom_audio import ExtractionSettings, LogMel, Recording
 from audioloom_featurizer.commands.inspect import inspect
 from audioloom_featurizer.commands.plan import plan
-from audioloom_featurizer.extraction.header_probe import Header, fit, read_headers
+from audioloom_featurizer.extraction.header_probe import fit, read_headers
 from audioloom_featurizer.sandbox.outcome import CrashHistory, Refusal
 from audioloom_featurizer.settings import InspectSettings, PlanSettings
 from audioloom_storage import locate
@@ -22,6 +22,10 @@ LENGTHS = st.lists(st.floats(0.05, 30), min_size=1, max_size=5)
 
 def settings_of(**more: Any) -> ExtractionSettings:
     return ExtractionSettings(**{"sample_rate": 8000, "window_seconds": 1.0, **more})
+
+
+def header(seconds: float, rate: int = 8000) -> Recording:
+    return Recording("wav", "pcm_16", rate, 1, round(seconds * rate))
 
 
 @pytest.mark.parametrize(
@@ -40,9 +44,9 @@ def test_much_padding_is_told(
     seconds: list[float], more: dict[str, Any], padding: float, flags: list[str]
 ) -> None:
     """With the window that nine of ten recordings fit into, if there is a shorter one."""
-    found = fit([Header(each, 8000) for each in seconds], settings_of(**more))
-    assert padding == pytest.approx(found.padding, abs=1e-3)
-    assert flags == [text.partition("(")[2].rstrip(")") for text in found.advice]
+    share, advice = fit([header(each) for each in seconds], settings_of(**more))
+    assert padding == pytest.approx(share, abs=1e-3)
+    assert flags == [text.partition("(")[2].rstrip(")") for text in advice]
 
 
 @pytest.mark.parametrize(
@@ -58,18 +62,18 @@ def test_a_rate_above_that_of_the_recordings_is_told(
     rate: int, asked: int, flag: str | None
 ) -> None:
     """Telephone audio holds nothing above 4 kHz."""
-    headers = [Header(1.0, rate)] * 3 + [Header(1.0, 48000)]
-    found = fit(headers, settings_of(sample_rate=asked))
-    assert (flag is not None) == bool(found.advice)
-    assert all(f"({flag})" in text for text in found.advice)
+    headers = [header(1.0, rate)] * 3 + [header(1.0, 48000)]
+    _, advice = fit(headers, settings_of(sample_rate=asked))
+    assert (flag is not None) == bool(advice)
+    assert all(f"({flag})" in text for text in advice)
 
 
 @given(LENGTHS, st.sampled_from(["first", "all"]), st.floats(0.2, 3))
 def test_padding_is_a_share(seconds: list[float], windows: str, hop: float) -> None:
     """Of none or of most, whatever the lengths."""
-    headers = [Header(each, 8000) for each in seconds]
-    found = fit(headers, settings_of(windows=windows, hop_seconds=hop))
-    assert 0 <= found.padding < 1
+    headers = [header(each) for each in seconds]
+    padding, _ = fit(headers, settings_of(windows=windows, hop_seconds=hop))
+    assert 0 <= padding < 1
 
 
 def test_the_plan_is_the_share_that_comes(source: Path, root: Path) -> None:
@@ -108,7 +112,7 @@ def test_what_cannot_be_read_is_left_out(source: Path) -> None:
     died = Refusal("decoder_died", "header", None, "it died", retryable=False)
     settings = ExtractionSettings(LogMel())
     found = read_headers(locate(source), settings, rows, CrashHistory({5: died}))
-    assert [Header(2.0, 8000)] * 2 == found
+    assert [(2.0, 8000)] * 2 == [(each.seconds, each.sample_rate) for each in found]
 
 
 def test_a_recording_of_unknown_length_says_nothing(source: Path) -> None:

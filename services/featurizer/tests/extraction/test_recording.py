@@ -11,9 +11,9 @@ import pytest
 from audioloom_audio import DigestingReader, ExtractionSettings, extract
 from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction import recording as extract_module
-from audioloom_featurizer.extraction.recording import Extracted, Refused, extract_recording
+from audioloom_featurizer.extraction.recording import Extracted, Refused
 from audioloom_storage import Location, Unavailable, locate, open_read
-from featurizer_work import header_only, with_nan, write_wav
+from featurizer_work import extracted, header_only, with_nan, write_wav
 
 SETTINGS = ExtractionSettings(window_seconds=1.0, windows="all")
 
@@ -37,7 +37,7 @@ def outcome_of(
     path: Path, settings: ExtractionSettings = SETTINGS, **other: Any
 ) -> Extracted | Refused:
     row = row_of(path, **other)
-    with extract_recording(locate(path.parent), row, settings) as outcome:
+    with extracted(locate(path.parent), row, settings) as outcome:
         if isinstance(outcome, Extracted):
             list(outcome.values())
         return outcome
@@ -94,7 +94,7 @@ def test_a_header_without_samples_is_refused(tmp_path: Path) -> None:
 def test_a_late_refusal_leaves_no_windows(tmp_path: Path) -> None:
     """NaN in the last sample of twelve seconds: eleven windows were ready, and none is kept."""
     row = row_of(with_nan(tmp_path / "x.wav"))
-    with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
+    with extracted(locate(tmp_path), row, SETTINGS) as outcome:
         assert isinstance(outcome, Refused)
         assert "non_finite" == outcome.kind
 
@@ -116,7 +116,7 @@ def test_a_digest_of_the_head_reads_no_more(
             return found
 
     monkeypatch.setattr(extract_module, "MonitoredFile", Counting)
-    with extract_recording(locate(tmp_path), row_of(path), settings, whole=False) as outcome:
+    with extracted(locate(tmp_path), row_of(path), settings, whole=False) as outcome:
         assert isinstance(outcome, Extracted)
         (row,) = outcome.rows
     digest = hashlib.sha256(data[:head]).hexdigest()
@@ -133,7 +133,7 @@ def test_windows_are_those_of_the_extraction(tmp_path: Path, dtype: Any) -> None
     row = row_of(path)
     with path.open("rb") as file:
         expected = list(extract(file, settings))
-    with extract_recording(locate(tmp_path), row, settings) as outcome:
+    with extracted(locate(tmp_path), row, settings) as outcome:
         assert isinstance(outcome, Extracted)
         values = [np.frombuffer(value, dtype) for value in outcome.values()]
     assert [0, 1, 2] == [each["window"] for each in outcome.rows]
@@ -184,7 +184,7 @@ def test_other_samples_of_the_same_length_are_changed(tmp_path: Path) -> None:
     row = row_of(path)
     write_wav(path, seed=1)
     os.utime(path, ns=(0, 1769861111_123456790))
-    with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
+    with extracted(locate(tmp_path), row, SETTINGS) as outcome:
         assert isinstance(outcome, Refused)
     found = outcome.row
     assert ("changed", "open", row["modified_ns"]) == (
@@ -211,7 +211,7 @@ def test_a_recording_that_changes_while_it_is_read(
             os.utime(path, ns=(0, 5))
 
     monkeypatch.setattr(extract_module, "DigestingReader", ChangesMeanwhile)
-    with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
+    with extracted(locate(tmp_path), row, SETTINGS) as outcome:
         assert isinstance(outcome, Refused)
     assert "changed" == outcome.kind
 

@@ -12,10 +12,11 @@ import pytest
 from audioloom_audio import ExtractionSettings, Flag, Kind, RawFormat
 from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction import recording as extract_module
-from audioloom_featurizer.extraction.recording import Extracted, extract_recording
+from audioloom_featurizer.extraction.recording import Extracted
 from audioloom_featurizer.sandbox.outcome import Cause
 from audioloom_storage import Location, PermissionDenied, StorageError, UnsafePath, locate
 from featurizer_specimens import samples, specimens, wave
+from featurizer_work import extracted
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -133,7 +134,7 @@ def outcome_of(path: Path, **settings: Any) -> Any:
         "label": None, "target": None, "group": None,
     }  # fmt: skip
     wanted = ExtractionSettings(**{"window_seconds": 0.5, "windows": "all", **settings})
-    with extract_recording(locate(path.parent), row, wanted) as outcome:
+    with extracted(locate(path.parent), row, wanted) as outcome:
         if isinstance(outcome, Extracted):
             for value in outcome.values():
                 assert np.isfinite(np.frombuffer(value, "<f4")).all()

@@ -5,20 +5,25 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import soundfile
+from audioloom_audio import ExtractionSettings
 from audioloom_featurizer.commands.run import run as run_command
 from audioloom_featurizer.commands.scan import scan as scan_command
+from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.extraction.partition import Unit
+from audioloom_featurizer.extraction.recording import Extracted, Refused, extract_recording
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
 from audioloom_featurizer.settings import RunSettings, ScanSettings
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.receipts import Receipt
 from audioloom_stage.result import Result
+from audioloom_storage import Location
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 RATE = 8000
@@ -94,6 +99,18 @@ def paths_of(opened: Opened, role: str) -> list[str]:
     places = [Path(opened.folder.path, entry.path) for entry in opened.files(role)]
     found = [pq.read_table(place, columns=["path"]).column("path") for place in places]
     return sorted({path for column in found for path in column.to_pylist()})
+
+
+@contextmanager
+def extracted(
+    source: Location, row: dict[str, Any], settings: ExtractionSettings, *, whole: bool = True
+) -> Iterator[Extracted | Refused]:
+    """Extract a recording as a unit of its own."""
+    with (
+        closing(Members(source, [row])) as members,
+        extract_recording(members, row, settings, whole=whole) as outcome,
+    ):
+        yield outcome
 
 
 def done(task: Any, unit: Any, limits: WorkerLimits = LIMITS) -> Any:

@@ -22,7 +22,7 @@ from audioloom_featurizer.settings import ImportSettings
 from audioloom_featurizer.streams import sorted_batches
 from audioloom_featurizer.tables.columns import VALUES, window_columns
 from audioloom_featurizer.tables.intake import Intake
-from audioloom_featurizer.tables.recipe import feature_of, plan_import, windows_per_file
+from audioloom_featurizer.tables.recipe import plan_import, windows_per_file
 from audioloom_featurizer.tables.recordings import Recordings, write_files
 from audioloom_featurizer.tables.values import form_of
 
@@ -79,14 +79,14 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
     """
     columns = window_columns(table, settings.columns, settings.feature_name)
     form = form_of(table, columns[VALUES], settings)
-    feature, root = feature_of(settings, form), locate(settings.root)
     with scratch_file() as values, scratch_file() as rows:
         intake = Intake(table, columns, form, settings, values)
         recordings = Recordings(table.where)
         with progress(None, "reading", "windows") as bar:
             _store(rows, recordings.checked(sorted_batches(intake.batches(bar), "order")))
         _warn(intake.tally)
-        plan = plan_import(settings, form, intake.sha256, mixed=intake.mixed, root=root)
+        root, sha256 = locate(settings.root), intake.sha256
+        plan, feature = plan_import(settings, form, sha256, mixed=intake.mixed, root=root)
         bind(run=plan.name)
         standing = find_committed(plan)
         if standing is not None:

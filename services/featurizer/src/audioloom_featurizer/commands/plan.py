@@ -40,7 +40,7 @@ def plan(settings: PlanSettings) -> Result:
     state = "committed" if standing else "started" if finished else "new"
     stats = opened.manifest.stats
     headers = probe(context.source, context.inventory, context.settings)
-    fitting = fit(headers, context.settings)
+    padding, advice = fit(headers, context.settings)
     feature = recipe_in(planned).feature
     cost = cost_of(planned, context.settings, settings, stats, len(units))
     data: dict[str, JSON] = {
@@ -56,16 +56,16 @@ def plan(settings: PlanSettings) -> Result:
         "largest_unit_bytes": max(unit.bytes for unit in units),
         "largest_unit_recordings": max(unit.recordings for unit in units),
         "recordings_probed": len(headers),
-        "padding": f"{fitting.padding:.1%}",
+        "padding": f"{padding:.1%}",
     }
     shown = facts({key: str(value) for key, value in data.items()} | cost_facts(cost))
     whole = {
         **data,
-        "padding": fitting.padding,
-        "advice": [*fitting.advice],
+        "padding": padding,
+        "advice": advice,
         "cost": {name: each.to_json() for name, each in cost.items()},
     }
-    return Result("\n".join([shown, *fitting.advice]), whole)
+    return Result("\n".join([shown, *advice]), whole)
 
 
 def planned_run(settings: RecipeSettings) -> tuple[Opened[RecordingsManifest], Plan]:

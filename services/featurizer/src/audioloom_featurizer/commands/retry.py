@@ -31,7 +31,7 @@ from audioloom_featurizer.inventory.parquet import (
 from audioloom_featurizer.scratch import publish_as, scratch_file
 from audioloom_featurizer.settings import RETRY_BUDGET, RetrySettings
 from audioloom_featurizer.tables.recipe import check_not_imported
-from audioloom_featurizer.verification.features import recordings_of
+from audioloom_featurizer.verification.features import need_recordings
 
 log = structlog.get_logger()
 
@@ -71,15 +71,7 @@ def commit_retryable(
             found=f"algorithm {algorithm}",
             hint="Retry with the release that made them, or run all of it again.",
         )
-    recordings = recordings_of(features)
-    if recordings is None:
-        raise NoRecordings(
-            "the recordings manifest is gone, so nobody knows where the recordings lie",
-            where=features.location,
-            expected="its input",
-            found="nothing there",
-            hint="Scan again: if nothing changed, the manifest is the same.",
-        )
+    recordings = need_recordings(features)
     paths = _chosen(features, also)
     inventory = inventory_location(recordings)
     with scratch_file() as sink:

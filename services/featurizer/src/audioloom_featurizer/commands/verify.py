@@ -10,12 +10,12 @@ from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
 
 from audioloom_featurizer.commands.inspect import open_ours
-from audioloom_featurizer.errors import BadInventory, Damaged
+from audioloom_featurizer.errors import BadInventory, Damaged, NoRecordings
 from audioloom_featurizer.extraction.agreement import Comparison, need_librosa
 from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.tables.recipe import check_not_imported
-from audioloom_featurizer.verification.features import check_features, recordings_of
+from audioloom_featurizer.verification.features import check_features, need_recordings
 from audioloom_featurizer.verification.recordings import check_inventory
 from audioloom_featurizer.verification.values import compare_values
 
@@ -48,9 +48,14 @@ def verify(settings: VerifySettings) -> Result:
             problems += check_inventory(opened)
         else:
             problems += check_features(opened)
-            comparison = _against_librosa(opened, settings)
-            problems += (*comparison.problems, *comparison.unread) if comparison else ()
-    except BadInventory as error:
+            if settings.against is not None:
+                recordings = need_recordings(opened)
+                with translated_errors():
+                    comparison = compare_values(
+                        opened, recordings, settings.sample, settings.feature
+                    )
+                problems += (*comparison.problems, *comparison.unread)
+    except (BadInventory, NoRecordings) as error:
         problems.append(str(error))
     _stop_at(problems, opened)
     where = str(opened.location)
@@ -69,21 +74,6 @@ def verify(settings: VerifySettings) -> Result:
         )
         data["librosa"] = {name: getattr(comparison, name) for name in _SAID}
     return Result(lines, data)
-
-
-def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Comparison | None:
-    if settings.against is None:
-        return None
-    recordings = recordings_of(opened)
-    if recordings is None:
-        raise BadInventory(
-            "the recordings manifest is gone, so nobody knows where the recordings lie",
-            where=opened.location,
-            expected="its input",
-            found="nothing there",
-        )
-    with translated_errors():
-        return compare_values(opened, recordings, settings.sample, settings.feature)
 
 
 def _stop_at(problems: list[str], opened: Opened[Any]) -> None:

@@ -78,8 +78,11 @@ class Container(ABC):
         """
 
     def members(self) -> Iterator[Member]:
-        """List the members in their order; see `entries`."""
-        return (member for member, _ in self.entries())
+        """List the members in their order, `MOST_MEMBERS` at most; see `entries`."""
+        for number, (member, _) in enumerate(self.entries()):
+            if number == MOST_MEMBERS:
+                raise BadContainer(f"more than {MOST_MEMBERS} members")
+            yield member
 
     def unpack(self, wanted: Collection[str]) -> Iterator[tuple[str, Iterator[Content]]]:
         """Read members by their names, in the order of the container; see `entries`."""

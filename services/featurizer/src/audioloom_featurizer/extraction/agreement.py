@@ -1,6 +1,7 @@
 """Compute recordings again by librosa and compare the values with those that are stored."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +15,7 @@ from audioloom_storage import Location, open_read
 from numpy.typing import NDArray
 
 from audioloom_featurizer.errors import MissingLibrary
+from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.extraction.recording import Refused, extract_recording
 from audioloom_featurizer.inventory.parquet import Row
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
@@ -104,19 +106,16 @@ def compare(
     resolve_engine(by_librosa)  # imports librosa, which takes seconds, before any recording
     result = Comparison()
     for each in stored:
-        result += _compared(each, source, settings, by_librosa, heartbeat or Heartbeat())
+        with closing(Members(source, [each.row], heartbeat)) as members:
+            result += _compared(each, members, settings, by_librosa)
     return result
 
 
 def _compared(
-    stored: Stored,
-    source: Location,
-    settings: ExtractionSettings,
-    by_librosa: ExtractionSettings,
-    heartbeat: Heartbeat,
+    stored: Stored, members: Members, settings: ExtractionSettings, by_librosa: ExtractionSettings
 ) -> Comparison:
     path = stored.row["path"]
-    with extract_recording(source, stored.row, by_librosa, heartbeat, whole=False) as outcome:
+    with extract_recording(members, stored.row, by_librosa, whole=False) as outcome:
         if isinstance(outcome, Refused):
             found = f"{outcome.kind}: {outcome.row['message']}"
             return Comparison(unread=(f"{path}: expected to read it again, found {found}",))

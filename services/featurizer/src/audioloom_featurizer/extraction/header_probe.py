@@ -5,11 +5,10 @@ import pickle
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
-from audioloom_audio import AudioError, ExtractionSettings, RefusedRecording, extract
+from audioloom_audio import AudioError, ExtractionSettings, Recording, extract
 from audioloom_manifest.kinds import FeaturesManifest
 from audioloom_storage import Location, StorageError
 
@@ -28,36 +27,15 @@ WINDOW_SECONDS = (0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 300, 600)
 """Lengths of windows that are proposed."""
 
 
-@dataclass(frozen=True)
-class Header:
-    """The length and the rate of a recording."""
-
-    seconds: float
-    sample_rate: int
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How settings fit the recordings that were probed.
-
-    Attributes:
-        padding: expected share of the values that is padding.
-        advice: what to change, with the flags.
-    """
-
-    padding: float
-    advice: tuple[str, ...]
-
-
-def probe(source: Location, inventory: Location, settings: ExtractionSettings) -> list[Header]:
-    """Read some headers, in a supervised process; those that cannot be read are left out.
+def probe(source: Location, inventory: Location, settings: ExtractionSettings) -> list[Recording]:
+    """Read some headers, in a supervised process; those that tell no length are left out.
 
     The recordings are those whose paths have the smallest digests.
     """
     listed = chain.from_iterable(batch.to_pylist() for batch in read_batches(inventory))
     rows = [row for _, row in smallest_digests(((row["path"], row) for row in listed), PROBED)]
     task = pickle.dumps(partial(read_headers, source, settings))
-    answer: list[Header] = pickle.loads(  # noqa: S301 - from our own process
+    answer: list[Recording] = pickle.loads(  # noqa: S301 - from our own process
         run_supervised(task, WorkerLimits(seconds=60), pickle.dumps(rows))
     )
     return answer
@@ -69,35 +47,30 @@ def read_headers(
     rows: Sequence[Row],
     history: CrashHistory | None = None,
     heartbeat: Heartbeat | None = None,
-) -> list[Header]:
+) -> list[Recording]:
     """Read the headers of these rows of an inventory; the task of a supervised process."""
-    beats, found = heartbeat or Heartbeat(), []
+    found = []
     blamed = (history or CrashHistory()).blamed
-    with closing(Members(source, rows, beats)) as members:
+    with closing(Members(source, rows, heartbeat)) as members:
         for number, row in enumerate(rows):
-            beats.start(number)
-            expected = (StorageError, BadContainer, RefusedRecording, AudioError)
-            with suppress(*expected):
+            members.heartbeat.start(number)
+            with suppress(StorageError, BadContainer, AudioError):
                 if number not in blamed:
                     found.append(_header(members, row, settings))
-            beats.finish()
-    return [header for header in found if header is not None]
+            members.heartbeat.finish()
+    return [header for header in found if header.seconds is not None]
 
 
-def _header(members: Members, row: Row, settings: ExtractionSettings) -> Header | None:
+def _header(members: Members, row: Row, settings: ExtractionSettings) -> Recording:
     with members.open(row) as file, extract(file, settings, name=row["path"]) as extraction:
-        recording = extraction.recording
-        if recording.seconds is None:
-            return None
-        return Header(recording.seconds, recording.sample_rate)
+        return extraction.recording
 
 
-def fit(headers: Sequence[Header], settings: ExtractionSettings) -> Fit:
-    """Compare settings with the lengths and rates of some recordings."""
-    padding = _padding([header.seconds for header in headers], settings)
-    advice = []
+def fit(headers: Sequence[Recording], settings: ExtractionSettings) -> tuple[float, list[str]]:
+    """Compare settings with recordings of known lengths: the share of padding, and advice."""
+    lengths = sorted(header.seconds or 0.0 for header in headers)
+    padding, advice = _padding(lengths, settings), []
     if padding > MUCH_PADDING:
-        lengths = sorted(header.seconds for header in headers)
         long = lengths[min(len(lengths) - 1, math.ceil(0.9 * len(lengths)))]
         shorter = [each for each in WINDOW_SECONDS if long <= each < settings.window_seconds]
         if shorter:
@@ -114,7 +87,7 @@ def fit(headers: Sequence[Header], settings: ExtractionSettings) -> Fit:
             f"most recordings have {rate} Hz: {settings.sample_rate} Hz adds values, and nothing"
             f" to hear ({flag})"
         )
-    return Fit(round(padding, 4), tuple(advice))
+    return round(padding, 4), advice
 
 
 def least_padding(manifest: FeaturesManifest) -> float:

@@ -29,11 +29,14 @@ class Members:
     Args:
         source: the folder of the recordings, or the container that holds them.
         rows: all rows of the unit.
-        heartbeat: beats while a container is read.
+        heartbeat: beats while they are read.
     """
 
-    def __init__(self, source: Location, rows: Sequence[Row], heartbeat: Heartbeat) -> None:
-        self._source, self._rows, self._heartbeat = source, rows, heartbeat
+    def __init__(
+        self, source: Location, rows: Sequence[Row], heartbeat: Heartbeat | None = None
+    ) -> None:
+        self._source, self._rows = source, rows
+        self.heartbeat = heartbeat or Heartbeat()
         self._place: Location | None = None
         self._open: _Opened | None = None
 
@@ -76,7 +79,7 @@ class Members:
                 for each in self._rows
                 if each["member"] is not None and self.where(each) == place
             }
-            self._open = _Opened(place, inside, self._heartbeat)
+            self._open = _Opened(place, inside, self.heartbeat)
             self._place = place
         return self._open
 

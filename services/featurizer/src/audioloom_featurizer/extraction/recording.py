@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
@@ -24,7 +24,6 @@ from audioloom_audio import (
     extract,
 )
 from audioloom_storage import (
-    Location,
     NotAFile,
     NotFound,
     PermissionDenied,
@@ -96,37 +95,20 @@ class Extracted:
 
 @contextmanager
 def extract_recording(
-    source: Location | Members,
-    row: Row,
-    settings: ExtractionSettings,
-    heartbeat: Heartbeat | None = None,
-    *,
-    whole: bool = True,
+    members: Members, row: Row, settings: ExtractionSettings, *, whole: bool = True
 ) -> Iterator[Extracted | Refused]:
-    """Extract one recording of the inventory; retry a failure of storage a few times.
+    """Extract one recording of a unit; retry a failure of storage a few times.
 
-    The source is the folder of the recordings, or the recordings of a unit, which keep a container
-    open. The digest covers the *whole* recording, or its first MiB and its size.
+    The digest covers the *whole* recording, or its first MiB and its size. The outcome is valid in
+    the block.
 
     Raises:
         AudioError: this machine lacks a library; the recording may be fine.
         OSError: this machine has no scratch space.
     """
-    beats = heartbeat or Heartbeat()
-    if isinstance(source, Location):
-        with closing(Members(source, [row], beats)) as members:
-            yield from _tried(members, row, settings, beats, whole=whole)
-    else:
-        yield from _tried(source, row, settings, beats, whole=whole)
-
-
-def _tried(
-    members: Members, row: Row, settings: ExtractionSettings, heartbeat: Heartbeat, *, whole: bool
-) -> Iterator[Extracted | Refused]:
-    """Yield the outcome of the last try, which is valid until the iterator goes on."""
     for number in range(1, TRIES + 1):
         with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as scratch:
-            outcome = _try(members, _Reading(row, settings, scratch, heartbeat, whole=whole))
+            outcome = _try(_Reading(members, row, settings, scratch, whole=whole))
             if isinstance(outcome, Extracted) or not outcome.row["retryable"] or number == TRIES:
                 yield outcome
                 return
@@ -149,9 +131,9 @@ def refused(row: Row, refusal: Refusal) -> Refused:
     )
 
 
-def _try(members: Members, reading: "_Reading") -> Extracted | Refused:
+def _try(reading: "_Reading") -> Extracted | Refused:
     try:
-        return reading.run(members)
+        return reading.run()
     except (_Changed, BadContainer) as error:
         changed = isinstance(error, _Changed)
         message = (
@@ -183,22 +165,25 @@ class _Changed(Exception):
 
 @dataclass
 class _Reading:
+    members: Members
     row: Row
     settings: ExtractionSettings
     scratch: IO[bytes]
-    heartbeat: Heartbeat
     whole: bool
     stage: Stage = "open"
     reader: DigestingReader | None = None
 
-    def run(self, members: Members) -> Extracted:
+    @property
+    def heartbeat(self) -> Heartbeat:
+        return self.members.heartbeat
+
+    def run(self) -> Extracted:
         self.heartbeat.waiting()
-        where = members.where(self.row)
         if self.row["member"] is not None:  # another container would lack it, or hold another
-            self._check_unchanged(where)
-        with members.open(self.row) as file:
+            self._check_unchanged()
+        with self.members.open(self.row) as file:
             self.heartbeat.answered(0)
-            self._check_unchanged(where)
+            self._check_unchanged()
             monitored = MonitoredFile(file, self.heartbeat)
             self.reader = DigestingReader(monitored, sys.maxsize if self.whole else HEAD_BYTES)
             self._reached("header")
@@ -207,12 +192,12 @@ class _Reading:
                     self._reached("samples")
                     return self._drain(extraction, self.reader)
             finally:  # also after an error: a file that changed meanwhile is its cause
-                self._check_unchanged(where)
+                self._check_unchanged()
 
-    def _check_unchanged(self, where: Location) -> None:
+    def _check_unchanged(self) -> None:
         """Compare the file's size and time in storage with the listing."""
         self.heartbeat.waiting()
-        found = stat(where)
+        found = stat(self.members.where(self.row))
         self.heartbeat.answered(self._offset() or 0)
         if self.row["member"] is None:
             self._check_size(found.size)

@@ -107,28 +107,24 @@ def _outcomes(
     """Yield the outcome of each recording; it is valid until the next outcome is requested."""
     with closing(Members(context.source, rows, heartbeat)) as members:
         if history.suspect is not None:
-            with _extracted(context, members, history.suspect, rows[history.suspect], heartbeat):
+            with _extracted(context, members, history.suspect, rows[history.suspect]):
                 pass
         for number, row in enumerate(rows):
             if number in history.blamed:
                 yield refused(row, history.blamed[number])
             else:
-                with _extracted(context, members, number, row, heartbeat) as outcome:
+                with _extracted(context, members, number, row) as outcome:
                     yield outcome
 
 
 @contextmanager
 def _extracted(
-    context: UnitContext, members: Members, number: int, row: Row, heartbeat: Heartbeat
+    context: UnitContext, members: Members, number: int, row: Row
 ) -> Iterator[Extracted | Refused]:
-    heartbeat.start(number)
-    with (
-        translated_errors(),
-        extract_recording(
-            members, row, context.settings, heartbeat, whole=context.whole
-        ) as outcome,
-    ):
-        heartbeat.finish()
+    members.heartbeat.start(number)
+    extracting = extract_recording(members, row, context.settings, whole=context.whole)
+    with translated_errors(), extracting as outcome:
+        members.heartbeat.finish()
         yield outcome
 
 

@@ -9,6 +9,7 @@ from audioloom_manifest.fields import MOST_PATH_BYTES
 from audioloom_manifest.parquet import WINDOW
 from audioloom_manifest.tables import BadTable, Chunk, Table
 
+from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.tables.values import ValuesForm
 
 VALUES = "values"
@@ -48,7 +49,15 @@ def window_columns(table: Table, named: Mapping[Any, str], feature: str) -> dict
 
     Raises:
         BadTable: there are no values or no path, or a column of *named* is missing.
+        InvalidOption: the feature has the name of another column of features files.
     """
+    if feature in WINDOWS.names:
+        raise InvalidOption(
+            "features files have a column of this name",
+            where=f"--feature-name {feature}",
+            expected="a name for the values alone",
+            found="the name of another column",
+        )
     found = dict(named)
     for name in (VALUES, *WINDOWS.names):
         other = (feature,) if name == VALUES else _OTHER_NAMES.get(name, ())

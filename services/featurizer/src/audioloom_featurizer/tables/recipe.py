@@ -5,7 +5,6 @@ content, so the same windows make the same run, in whatever order and files they
 """
 
 from audioloom_manifest.kinds import Feature, FeaturesManifest, FeaturesRecipe
-from audioloom_manifest.parquet import features_schema
 from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
@@ -55,31 +54,11 @@ def windows_per_file(form: ValuesForm) -> int:
 
 def plan_import(
     settings: ImportSettings, form: ValuesForm, sha256: str, *, mixed: bool, root: Location
-) -> Plan:
-    """Plan the run of a table with this content.
+) -> tuple[Plan, Feature]:
+    """Plan the run of a table with this content; also return its feature.
 
-    *mixed* says that each window is of all channels together.
-    """
-    recipe = FeaturesRecipe(
-        algorithm=ALGORITHM,
-        feature=feature_of(settings, form, table_sha256=sha256),
-        engine=ENGINE,
-        windows="all",
-        channels="mix" if mixed else "split",
-        headerless=None,
-        unit_bytes=FILE_BYTES,
-        unit_recordings=FILE_WINDOWS,
-    )
-    return Plan.of("features", recipe, (), root, settings.name)
-
-
-def feature_of(settings: ImportSettings, form: ValuesForm, **parameters: str) -> Feature:
-    """The feature that the settings name, in the form that the table has.
-
-    It has the parameters of every feature, null for what a table does not say, and *parameters*.
-
-    Raises:
-        InvalidOption: another column of features files has this name.
+    The feature has the parameters of every feature, null for what a table does not say. *mixed*
+    says that each window is of all channels together.
     """
     feature = Feature(
         name=settings.feature_name,
@@ -90,17 +69,20 @@ def feature_of(settings: ImportSettings, form: ValuesForm, **parameters: str) ->
             "window_seconds": settings.window_seconds,
             "hop_seconds": None,
             "normalise": None,
-            **parameters,
+            "table_sha256": sha256,
         },
     )
-    if features_schema(feature).names.count(feature.name) > 1:
-        raise InvalidOption(
-            "features files have a column of this name",
-            where=f"--feature-name {feature.name}",
-            expected="a name for the values alone",
-            found="the name of another column",
-        )
-    return feature
+    recipe = FeaturesRecipe(
+        algorithm=ALGORITHM,
+        feature=feature,
+        engine=ENGINE,
+        windows="all",
+        channels="mix" if mixed else "split",
+        headerless=None,
+        unit_bytes=FILE_BYTES,
+        unit_recordings=FILE_WINDOWS,
+    )
+    return Plan.of("features", recipe, (), root, settings.name), feature
 
 
 def window_samples(settings: ImportSettings) -> int:

@@ -16,7 +16,7 @@ from audioloom_manifest.parquet import LEDGER, features_schema
 from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_storage import Location, read_bytes
 
-from audioloom_featurizer.errors import BadInventory
+from audioloom_featurizer.errors import BadInventory, NoRecordings
 from audioloom_featurizer.extraction.partition import MOST_BYTES, Unit, parse_units
 from audioloom_featurizer.extraction.partition import ROLE as UNITS_ROLE
 from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
@@ -205,6 +205,23 @@ def recordings_of(opened: Opened[FeaturesManifest]) -> Opened[RecordingsManifest
     except MissingManifest:
         return None
     return recordings if recordings.manifest.identity == reference.identity else None
+
+
+def need_recordings(opened: Opened[FeaturesManifest]) -> Opened[RecordingsManifest]:
+    """The manifest that the features were made from.
+
+    Raises:
+        NoRecordings: it is gone.
+    """
+    if (recordings := recordings_of(opened)) is not None:
+        return recordings
+    raise NoRecordings(
+        "the recordings manifest is gone, so nobody knows where the recordings lie",
+        where=opened.location,
+        expected="its input",
+        found="nothing there",
+        hint="Scan again: if nothing changed, the manifest is the same.",
+    )
 
 
 def _unit_of(path: str) -> str:

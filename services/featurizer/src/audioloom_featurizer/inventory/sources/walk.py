@@ -1,19 +1,23 @@
-"""Separate the recordings among the files of a source from the others."""
+"""Separate the recordings among the files of a source, and inside containers, from the others."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, reduce
+from functools import reduce
 from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from audioloom_storage import Entry, Location
+from audioloom_storage import Entry, Location, StorageError, Unavailable, open_read
 
 from audioloom_featurizer.containers.formats import SUFFIXES as CONTAINER_SUFFIXES
-from audioloom_featurizer.containers.formats import WITHOUT_SUFFIXES, container_suffix
+from audioloom_featurizer.containers.formats import (
+    WITHOUT_SUFFIXES,
+    container_suffix,
+    open_container,
+)
+from audioloom_featurizer.containers.member import BadContainer, Member, NoRecordings
 from audioloom_featurizer.inventory.paths import as_text
 from audioloom_featurizer.inventory.schema import BATCH_ROWS, batch_of
-from audioloom_featurizer.inventory.sources.members import recordings_inside
 from audioloom_featurizer.inventory.tally import Tally
 
 AUDIO_SUFFIXES = (
@@ -63,7 +67,7 @@ def recordings_among(
         held: list[Entry] = []
         plain: list[Entry] = []
         for entry in some:
-            inside = containers and is_container(entry.location, source)
+            inside = containers and _is_container(entry.location, source)
             (held if inside else plain).append(entry)
         batch = batch_of(
             path=[as_text(entry.location.relative_to(source)) for entry in plain],
@@ -72,9 +76,7 @@ def recordings_among(
         )
         yield choose(batch, suffixes, tally)
         for entry in held:
-            chosen = partial(_choose_members, entry.location.name, suffixes, tally)
-            holds = partial(holds_member, entry.location)
-            yield from recordings_inside(entry, source, holds, chosen, tally)
+            yield from _recordings_inside(entry, source, suffixes, tally, holds_member)
 
 
 def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], tally: Tally) -> pa.RecordBatch:
@@ -91,21 +93,76 @@ def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], tally: Tally) -> pa
     return batch.filter(listed)
 
 
-def is_container(file: Location, source: Location) -> bool:
+def _is_container(file: Location, source: Location) -> bool:
     """Whether a file may hold recordings, by its suffix; hidden files hold none."""
     if container_suffix(file.name) is None:
         return False
     return file == source or re.search(_HIDDEN, file.relative_to(source)) is None
 
 
-def _choose_members(
-    container: str, suffixes: tuple[str, ...], tally: Tally, batch: pa.RecordBatch
-) -> pa.RecordBatch:
-    """Keep the members of a container that are recordings."""
-    if container_suffix(container) in WITHOUT_SUFFIXES:
-        tally.add("listed", batch.column("path"))
-        return batch
-    return choose(batch, suffixes, tally)
+def _recordings_inside(
+    entry: Entry,
+    source: Location,
+    suffixes: tuple[str, ...],
+    tally: Tally,
+    holds_member: Callable[[Location, str], bool],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the recordings inside a container, as batches of `ROWS`.
+
+    The path of a member is that of the container, a slash and the member's name; if the container
+    is the source, it is the name, as in a folder. A container that is damaged or cannot be read is
+    listed itself after its last whole member, so that the ledger names it.
+
+    Raises:
+        Unavailable: the storage failed, and a later scan may find more.
+    """
+    is_source = entry.location == source
+    start = "" if is_source else f"{as_text(entry.location.relative_to(source))}/"
+    itself = pa.array([entry.location.name if is_source else start[:-1]], pa.string())
+    damaged = tally.counts["damaged"]
+    found = _members(entry, itself, tally)
+    meant = (member for member in found if holds_member(entry.location, member.name))
+    while some := list(islice(meant, BATCH_ROWS)):
+        rows = _rows(start, entry, some)
+        if container_suffix(entry.location.name) in WITHOUT_SUFFIXES:
+            tally.add("listed", rows.column("path"))
+            yield rows
+        else:
+            yield choose(rows, suffixes, tally)
+    if tally.counts["damaged"] > damaged:
+        yield batch_of(
+            path=itself,
+            # A member of this name is looked for in the source, which says what is damaged.
+            member=itself if is_source else [None],
+            size=[entry.size],
+            modified_ns=[entry.modified_ns],
+        )
+
+
+def _members(entry: Entry, itself: pa.StringArray, tally: Tally) -> Iterator[Member]:
+    """List a container; count it as damaged, or as another file if it holds no recordings."""
+    try:
+        with open_read(entry.location) as file:
+            yield from open_container(entry.location.name, file, entry.size).members()
+    except NoRecordings:
+        tally.add("other", itself)
+    except Unavailable:
+        raise
+    except (BadContainer, StorageError):
+        tally.add("damaged", itself)
+        tally.add("listed", itself)
+
+
+def _rows(start: str, entry: Entry, members: list[Member]) -> pa.RecordBatch:
+    placed = [each.offset is not None for each in members]
+    return batch_of(
+        path=[f"{start}{each.name}" for each in members],
+        member=[each.name for each in members],
+        offset=[each.offset for each in members],
+        length=[each.size if has else None for each, has in zip(members, placed, strict=True)],
+        size=[each.size for each in members],
+        modified_ns=[entry.modified_ns] * len(members),
+    )
 
 
 def _end_in(paths: pa.StringArray, suffixes: tuple[str, ...]) -> pa.BooleanArray:
