@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audioloom_audio import ExtractionSettings, Feature, LogMel, Mfcc, Waveform
-from audioloom_featurizer.extraction.agreement import Comparison, Stored, compare
+from audioloom_featurizer.extraction.agreement import Stored, compare
 from audioloom_storage import locate
 from featurizer_work import extracted, write_wav
 
@@ -33,7 +33,7 @@ def test_values_within_the_contract_hold(
     own = {"normalise": normalise, "dtype": dtype}
     settings = ExtractionSettings(feature, 8000, 1.0, windows="all", **own)
     found = compare([stored(tmp_path, settings)], locate(tmp_path), settings)
-    assert (1, 3, ()) == (found.recordings, found.windows, found.problems)
+    assert (1, 3, []) == (found.recordings, found.windows, found.problems)
 
 
 @pytest.mark.parametrize(("normalise", "error"), [("window", 1e-3), ("none", 1e-3)])
@@ -56,7 +56,7 @@ def test_a_window_that_hardly_varies_may_differ_more(tmp_path: Path) -> None:
     write_wav(tmp_path / "a.wav", 1.0)
     settings = ExtractionSettings(LogMel(top_db=1.0), 8000, 1.0)
     small = stored(tmp_path, settings)
-    assert () == compare([small], locate(tmp_path), settings).problems
+    assert [] == compare([small], locate(tmp_path), settings).problems
 
 
 def test_silence_is_constant(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_silence_is_constant(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_bytes(data)
     settings = ExtractionSettings(Mfcc(), 8000, 1.0)
     found = compare([stored(tmp_path, settings)], locate(tmp_path), settings)
-    assert (1, 1, 0.0, ()) == (found.recordings, found.windows, found.deviation, found.problems)
+    assert (1, 1, 0.0, []) == (found.recordings, found.windows, found.deviation, found.problems)
 
 
 def test_a_window_too_few_is_a_problem(tmp_path: Path) -> None:
@@ -77,12 +77,19 @@ def test_a_window_too_few_is_a_problem(tmp_path: Path) -> None:
     few = stored(tmp_path, settings)
     del few.windows[1, -1]
     found = compare([few], locate(tmp_path), settings)
-    assert ("a.wav: expected 3 windows by librosa, found 2",) == found.problems
+    assert ["a.wav: expected 3 windows by librosa, found 2"] == found.problems
 
 
-def test_comparisons_add_up() -> None:
-    """The worst keeps its place."""
-    one = Comparison(1, 2, 0.5, "a", ("x",))
-    two = Comparison(1, 1, 0.25, "b", (), ("y",))
-    assert Comparison(2, 3, 0.5, "a", ("x",), ("y",)) == one + two
-    assert "b" == (Comparison() + two).where
+def test_comparisons_add_up(tmp_path: Path) -> None:
+    """The worst of all windows keeps its place; one that cannot be read again is told."""
+    write_wav(tmp_path / "a.wav", 2.5)
+    settings = ExtractionSettings(Mfcc(), 8000, 1.0, windows="all")
+    good, slight, wrong = (stored(tmp_path, settings) for _ in range(3))
+    slight.windows[2, -1][7] += 1e-3
+    wrong.windows[1, -1][7] += 1e-2
+    gone = good._replace(row={**good.row, "path": "b.wav"})
+    found = compare([good, wrong, gone, slight], locate(tmp_path), settings)
+    assert (3, 9, 2) == (found.recordings, found.windows, len(found.problems))
+    assert "a.wav, window 1 of channel -1" == found.where
+    (unread,) = found.unread
+    assert unread.startswith("b.wav: expected to read it again, found missing")

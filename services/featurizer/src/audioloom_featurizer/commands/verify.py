@@ -11,13 +11,15 @@ from audioloom_stage.result import JSON, Result
 
 from audioloom_featurizer.commands.inspect import open_ours
 from audioloom_featurizer.errors import BadInventory, Damaged, NoRecordings
-from audioloom_featurizer.extraction.agreement import Comparison, need_librosa
-from audioloom_featurizer.extraction.audio_errors import translated_errors
+from audioloom_featurizer.extraction.agreement import (
+    Comparison,
+    compare_features,
+    need_librosa,
+)
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.tables.recipe import check_not_imported
 from audioloom_featurizer.verification.features import check_features, need_recordings
 from audioloom_featurizer.verification.recordings import check_inventory
-from audioloom_featurizer.verification.values import compare_values
 
 MOST_SHOWN = 20
 _SAID = ("recordings", "windows", "deviation", "where")
@@ -50,10 +52,7 @@ def verify(settings: VerifySettings) -> Result:
             problems += check_features(opened)
             if settings.against is not None:
                 recordings = need_recordings(opened)
-                with translated_errors():
-                    comparison = compare_values(
-                        opened, recordings, settings.sample, settings.feature
-                    )
+                comparison = compare_features(opened, recordings, settings.sample, settings.feature)
                 problems += (*comparison.problems, *comparison.unread)
     except (BadInventory, NoRecordings) as error:
         problems.append(str(error))

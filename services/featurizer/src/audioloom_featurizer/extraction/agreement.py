@@ -1,8 +1,9 @@
 """Compute recordings again by librosa and compare the values with those that are stored."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,14 +11,19 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from audioloom_audio import ExtractionSettings, normalised, resolve_engine
-from audioloom_manifest.kinds import Feature
-from audioloom_storage import Location, open_read
+from audioloom_manifest.kinds import Feature, FeaturesManifest, RecordingsManifest
+from audioloom_manifest.reader import Opened
+from audioloom_stage.progress_bar import progress
+from audioloom_storage import Location, locate, open_read
 from numpy.typing import NDArray
 
 from audioloom_featurizer.errors import MissingLibrary
 from audioloom_featurizer.extraction.members import Members
-from audioloom_featurizer.extraction.recording import Refused, extract_recording
-from audioloom_featurizer.inventory.parquet import Row
+from audioloom_featurizer.extraction.recipe import settings_from_recipe
+from audioloom_featurizer.extraction.recording import Refused, extract_recording, translated_errors
+from audioloom_featurizer.extraction.unit import FEATURES
+from audioloom_featurizer.inventory.parquet import Row, inventory_location, read_recordings
+from audioloom_featurizer.inventory.sample import smallest_digests
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
 
 NORMALISED = 1e-5
@@ -37,15 +43,13 @@ class Stored(NamedTuple):
     windows: dict[Place, NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Comparison:
     """The result of a comparison with librosa.
 
     Attributes:
-        recordings: how many recordings were computed again.
-        windows: number of windows of these recordings.
-        deviation: the largest difference between two values.
-        where: the window that has the largest difference.
+        recordings: recordings that were computed again, with so many windows.
+        deviation: the largest difference between two values; the window is `where`.
         problems: values outside the contract, as texts.
         unread: recordings that can no longer be read, as texts.
     """
@@ -54,19 +58,8 @@ class Comparison:
     windows: int = 0
     deviation: float = 0.0
     where: str = ""
-    problems: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
-
-    def __add__(self, other: "Comparison") -> "Comparison":
-        worst = max(self, other, key=lambda each: each.deviation)
-        return Comparison(
-            self.recordings + other.recordings,
-            self.windows + other.windows,
-            worst.deviation,
-            worst.where or self.where or other.where,
-            self.problems + other.problems,
-            self.unread + other.unread,
-        )
+    problems: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
 
 def need_librosa(where: object) -> None:
@@ -85,6 +78,7 @@ def need_librosa(where: object) -> None:
         )
 
 
+@translated_errors()
 def compare(
     stored: Iterable[Stored],
     source: Location,
@@ -100,38 +94,89 @@ def compare(
         heartbeat: beats for each block that is read.
 
     Raises:
-        MissingDecoder: librosa is not installed here.
+        MissingLibrary: librosa is not installed here.
     """
     by_librosa = replace(settings, engine="librosa", dtype="float32", normalise="none")
     resolve_engine(by_librosa)  # imports librosa, which takes seconds, before any recording
-    result = Comparison()
+    found = Comparison()
     for each in stored:
         with closing(Members(source, [each.row], heartbeat)) as members:
-            result += _compared(each, members, settings, by_librosa)
-    return result
+            _compare_one(each, members, settings, by_librosa, found)
+    return found
 
 
-def _compared(
-    stored: Stored, members: Members, settings: ExtractionSettings, by_librosa: ExtractionSettings
+def compare_features(
+    features: Opened[FeaturesManifest],
+    recordings: Opened[RecordingsManifest],
+    sample: int,
+    function: str | None = None,
 ) -> Comparison:
+    """Compare *sample* recordings of a committed run: the smallest by the digest of the path.
+
+    Raises:
+        MissingLibrary: librosa is not installed here.
+    """
+    settings = settings_from_recipe(features.manifest.recipe, function)
+    chosen = dict(smallest_digests(_files_of_paths(features), sample))
+    with progress(len(chosen), "comparing", "recordings") as bar:
+        stored = bar.over(_stored(features, recordings, chosen))
+        return compare(stored, locate(recordings.manifest.recipe.source), settings)
+
+
+def _files_of_paths(features: Opened[FeaturesManifest]) -> Iterator[tuple[str, str]]:
+    """Yield each recording with the features file that holds its windows."""
+    for entry in features.files(FEATURES):
+        with open_read(features.folder / entry.path) as stream:
+            column = pq.ParquetFile(stream).read(columns=["path"], use_threads=False)
+        for path in column.column("path").unique().to_pylist():
+            yield path, entry.path
+
+
+def _stored(
+    features: Opened[FeaturesManifest],
+    recordings: Opened[RecordingsManifest],
+    chosen: Mapping[str, str],
+) -> Iterator[Stored]:
+    listed = read_recordings(inventory_location(recordings), chosen)
+    rows = {row["path"]: row for batch in listed for row in batch.to_pylist()}
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for path, file in chosen.items():
+        by_file[file].append(path)
+    feature = features.manifest.recipe.feature
+    for file, paths in by_file.items():
+        for path, windows in read_stored(features.folder, file, feature, paths):
+            # A copy has a new time: compare values.
+            yield Stored({**rows[path], "modified_ns": None}, windows)
+
+
+def _compare_one(
+    stored: Stored,
+    members: Members,
+    settings: ExtractionSettings,
+    by_librosa: ExtractionSettings,
+    found: Comparison,
+) -> None:
     path = stored.row["path"]
     with extract_recording(members, stored.row, by_librosa, whole=False) as outcome:
         if isinstance(outcome, Refused):
-            found = f"{outcome.kind}: {outcome.row['message']}"
-            return Comparison(unread=(f"{path}: expected to read it again, found {found}",))
+            reason = f"{outcome.kind}: {outcome.row['message']}"
+            found.unread.append(f"{path}: expected to read it again, found {reason}")
+            return
         values = (np.frombuffer(each, "<f4").reshape(settings.shape) for each in outcome.values())
         again = dict(zip(map(_place, outcome.rows), values, strict=True))
+    found.recordings += 1
     if again.keys() != stored.windows.keys():
-        found = f"{len(stored.windows)}"
-        problem = f"{path}: expected {len(again)} windows by librosa, found {found}"
-        return Comparison(1, problems=(problem,))
-    result = Comparison(recordings=1)
+        counts = f"expected {len(again)} windows by librosa, found {len(stored.windows)}"
+        found.problems.append(f"{path}: {counts}")
+        return
     for (window, channel), value in stored.windows.items():
         where = f"{path}, window {window} of channel {channel}"
         deviation, holds = _deviation(value, again[window, channel], settings)
-        problems = () if holds else (f"{where}: {deviation:.2g} from librosa",)
-        result += Comparison(0, 1, deviation, where, problems)
-    return result
+        found.windows += 1
+        if deviation > found.deviation or not found.where:
+            found.deviation, found.where = deviation, where
+        if not holds:
+            found.problems.append(f"{where}: {deviation:.2g} from librosa")
 
 
 def _deviation(

@@ -16,10 +16,12 @@ from typing import IO
 import numpy as np
 from audioloom_audio import (
     AudioError,
+    BadSettings,
     DigestingReader,
     Extraction,
     ExtractionSettings,
     Kind,
+    MissingDecoder,
     RefusedRecording,
     extract,
 )
@@ -34,6 +36,7 @@ from audioloom_storage import (
 )
 
 from audioloom_featurizer.containers.member import BadContainer
+from audioloom_featurizer.errors import InvalidOption, MissingLibrary
 from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.extraction.mtime import same_time, utc
 from audioloom_featurizer.inventory.parquet import Row
@@ -157,6 +160,21 @@ def _try(reading: "_Reading") -> Extracted | Refused:
         raise  # a fault of this machine, not of the recording
     except Exception as error:  # noqa: BLE001 - decoders raise many types; a file costs one row
         return reading.refuse("unexpected", f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise the stage's errors for a missing library or invalid settings."""
+    try:
+        yield
+    except MissingDecoder as error:
+        raise MissingLibrary(
+            str(error),
+            hint="Install what is missing, or choose another --engine. Then run the command again"
+            " to resume.",
+        ) from error
+    except BadSettings as error:
+        raise InvalidOption(str(error)) from error
 
 
 class _Changed(Exception):

@@ -21,7 +21,6 @@ from audioloom_storage import Location
 
 from audioloom_featurizer.errors import Disagreement
 from audioloom_featurizer.extraction.agreement import Comparison, Stored, compare, read_stored
-from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.extraction.partition import Unit
 from audioloom_featurizer.extraction.unit import FEATURES, UnitContext
 from audioloom_featurizer.inventory.parquet import read_batches, read_rows
@@ -119,8 +118,7 @@ def compare_sample(
                 beats.finish()
 
     first = replace(context.settings, windows="first")
-    with translated_errors():
-        return compare(stored(), context.source, first, beats)
+    return compare(stored(), context.source, first, beats)
 
 
 def _candidates(

@@ -24,7 +24,6 @@ from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadInventory
-from audioloom_featurizer.extraction.audio_errors import translated_errors
 from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.extraction.partition import Unit, receipt_name, unit_id
 from audioloom_featurizer.extraction.recording import (
@@ -32,6 +31,7 @@ from audioloom_featurizer.extraction.recording import (
     Refused,
     extract_recording,
     refused,
+    translated_errors,
 )
 from audioloom_featurizer.inventory.parquet import Row, read_rows
 from audioloom_featurizer.inventory.schema import in_groups

@@ -1,1 +1,1 @@
-"""The checks of `verify`: inventories, features and ledgers, values against librosa."""
+"""The checks of `verify`: inventories, features and ledgers."""
