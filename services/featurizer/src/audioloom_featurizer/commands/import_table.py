@@ -7,15 +7,15 @@ from typing import Any
 import pyarrow as pa
 import structlog
 from audioloom_manifest.kinds import FeaturesManifest
-from audioloom_manifest.publication import commit, find_committed
+from audioloom_manifest.publication import commit
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.tables import Table, open_table
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
-from audioloom_stage.result import Result
+from audioloom_stage.result import JSON, Result
 from audioloom_storage import locate
 
-from audioloom_featurizer.attempts import new_attempt
+from audioloom_featurizer.attempts import committed_result, find_run, new_attempt
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.scratch import scratch_file
 from audioloom_featurizer.settings import ImportSettings
@@ -42,29 +42,18 @@ def import_table(settings: ImportSettings) -> Result:
     """Commit the features of a table, unless they are committed already."""
     bind(input=settings.table)
     done = commit_table(open_table(locate(settings.table)), settings)
-    opened, counts = done.opened, done.tally.counts
-    where, manifest = str(opened.location), opened.manifest
-    return Result(
-        where,
-        {
-            "location": where,
-            "name": manifest.name,
-            "identity": manifest.identity,
-            "already_committed": done.already,
-            "feature": manifest.recipe.feature.model_dump(mode="json"),
-            "recordings": manifest.stats.recordings,
-            "windows": manifest.stats.windows,
-            "flagged": manifest.stats.flagged,
-            "labels": len(manifest.stats.labels),
-            "unlabelled": counts["unlabelled"] - counts["dropped"],
-            "dropped": counts["dropped"],
-        },
-        next=(
-            f"audioloom-featurizer inspect {opened.folder}",
-            f"audioloom-featurizer verify {opened.folder}",
-            f"audioloom-sharder plan {opened.folder}",
-        ),
-    )
+    manifest, counts = done.opened.manifest, done.tally.counts
+    facts: dict[str, JSON] = {
+        "feature": manifest.recipe.feature.model_dump(mode="json"),
+        "recordings": manifest.stats.recordings,
+        "windows": manifest.stats.windows,
+        "flagged": manifest.stats.flagged,
+        "labels": len(manifest.stats.labels),
+        "unlabelled": counts["unlabelled"] - counts["dropped"],
+        "dropped": counts["dropped"],
+    }
+    useful = ("featurizer inspect", "featurizer verify", "sharder plan")
+    return committed_result(done.opened, facts, *useful, already=done.already)
 
 
 def commit_table(table: Table, settings: ImportSettings) -> Imported:
@@ -87,10 +76,7 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
         _warn(intake.tally)
         root, sha256 = locate(settings.root), intake.sha256
         plan, feature = plan_import(settings, form, sha256, mixed=intake.mixed, root=root)
-        bind(run=plan.name)
-        standing = find_committed(plan)
-        if standing is not None:
-            log.info("already committed", manifest=str(standing.location))
+        if (standing := find_run(plan)) is not None:
             return Imported(standing, already=True, tally=intake.tally)
         attempt = new_attempt({"table": settings.table})
         with progress(intake.taken, "writing", "windows") as bar:

@@ -5,16 +5,15 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 import structlog
-from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
 from audioloom_manifest.layout import root_of
-from audioloom_manifest.publication import Plan, commit, find_committed
+from audioloom_manifest.publication import Plan, commit
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.receipts import Receipt
 from audioloom_runs.cost import note_actual
 from audioloom_stage.result import Result
 
-from audioloom_featurizer.attempts import new_attempt
+from audioloom_featurizer.attempts import committed_result, find_run, new_attempt
 from audioloom_featurizer.capacity import cost_of
 from audioloom_featurizer.commands.plan import context_of, planned_run, units_of
 from audioloom_featurizer.extraction.agreement import need_librosa
@@ -56,11 +55,8 @@ def extract_features(
         Disagreement: the values are not those of librosa.
         TooManyRefused, NothingReadable: the error budget is exceeded; finished units are kept.
     """
-    standing = find_committed(planned)
-    if standing is not None:
-        log.info("already committed", manifest=str(standing.location))
+    if (standing := find_run(planned)) is not None:
         return _result(standing, already=True)
-
     began = time.monotonic()
     attempt = new_attempt(settings.for_the_record())
     context = context_of(opened, planned, settings.feature, attempt.id)
@@ -96,7 +92,7 @@ def extract_features(
 
 
 def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:
-    where, manifest = str(opened.location), opened.manifest
+    manifest = opened.manifest
     if manifest.stats.refused:
         log.warning(
             "refused recordings", recordings=manifest.stats.refused, **manifest.stats.refusals
@@ -107,20 +103,7 @@ def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:
             "most of the values are padding: `plan` proposes another --window-seconds",
             padding=f"{padding:.0%}",
         )
-    ledger: tuple[FileEntry, ...] = tuple(opened.files("ledger"))
-    inspect = "inspect --ledger" if ledger else "inspect"
-    return Result(
-        where,
-        {
-            "location": where,
-            "name": manifest.name,
-            "identity": manifest.identity,
-            "already_committed": already,
-            **manifest.stats.model_dump(exclude={"labels"}),
-        },
-        next=(
-            f"audioloom-featurizer {inspect} {opened.folder}",
-            f"audioloom-featurizer verify {opened.folder}",
-            f"audioloom-sharder plan {opened.folder}",
-        ),
-    )
+    facts = manifest.stats.model_dump(exclude={"labels"})
+    look = "inspect --ledger" if opened.files("ledger") else "inspect"
+    useful = (f"featurizer {look}", "featurizer verify", "sharder plan")
+    return committed_result(opened, facts, *useful, already=already)

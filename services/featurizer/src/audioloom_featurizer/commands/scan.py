@@ -6,16 +6,15 @@ memory does not grow with their number.
 
 from typing import Any
 
-import structlog
 from audioloom_manifest.kinds import RecordingsManifest, RecordingsRecipe
-from audioloom_manifest.publication import Plan, commit, find_committed
+from audioloom_manifest.publication import Plan, commit
 from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, locate
 
-from audioloom_featurizer.attempts import new_attempt
+from audioloom_featurizer.attempts import committed_result, find_run, new_attempt
 from audioloom_featurizer.inventory.delta import listing_chain
 from audioloom_featurizer.inventory.labels.jdbc import without_parameters
 from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, write_inventory
@@ -27,8 +26,6 @@ from audioloom_featurizer.scratch import publish_as, scratch_file, scratch_folde
 from audioloom_featurizer.settings import ScanSettings
 
 ALGORITHM = 1
-
-log = structlog.get_logger()
 
 
 def scan(settings: ScanSettings) -> Result:
@@ -48,10 +45,7 @@ def scan(settings: ScanSettings) -> Result:
         report.propose(stats)
         report.check(settings, source, stats.recordings)
         plan = _plan(settings, source, root, written, chain, report)
-        bind(run=plan.name)
-        standing = find_committed(plan)
-        if standing is not None:
-            log.info("already committed", manifest=str(standing.location))
+        if (standing := find_run(plan)) is not None:
             return _result(standing, report, already=True)
         entry = publish_as(sink, plan.folder, ROLE, role=ROLE, records=stats.recordings)
     committed = commit(plan, new_attempt(_for_the_record(settings)), [entry], stats)
@@ -90,12 +84,8 @@ def _for_the_record(settings: ScanSettings) -> dict[str, Any]:
 
 
 def _result(opened: Opened[RecordingsManifest], report: ScanReport, *, already: bool) -> Result:
-    where, stats, counts = str(opened.location), opened.manifest.stats, report.counts
+    stats, counts = opened.manifest.stats, report.counts
     data: dict[str, JSON] = {
-        "location": where,
-        "name": opened.manifest.name,
-        "identity": opened.manifest.identity,
-        "already_committed": already,
         **stats.model_dump(),
         "unlabelled": stats.recordings - stats.labelled,
         "labels": len(stats.labels),
@@ -106,11 +96,4 @@ def _result(opened: Opened[RecordingsManifest], report: ScanReport, *, already: 
     if opened.manifest.inputs:
         examples: dict[str, JSON] = {what: [*report.examples[what]] for what in CHANGES}
         data["since"] = {**{what: counts[what] for what in CHANGES}, "examples": examples}
-    return Result(
-        where,
-        data,
-        next=(
-            f"audioloom-featurizer inspect {opened.folder}",
-            f"audioloom-featurizer run {opened.folder}",
-        ),
-    )
+    return committed_result(opened, data, "featurizer inspect", "featurizer run", already=already)
