@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from audioloom_manifest import feature_reader
-from audioloom_manifest.feature_reader import BadFeatures, read_feature_sample
+from audioloom_manifest.feature_reader import read_feature_sample
 from audioloom_manifest.feature_sample import COLUMNS, ROWS
 from audioloom_manifest.kinds import Feature
-from audioloom_manifest.parquet import LEDGER, features_schema, features_writer
+from audioloom_manifest.parquet import LEDGER, BadParquet, features_schema, features_writer
 from audioloom_manifest.publication import commit
 from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
@@ -62,7 +62,7 @@ def run(
 
 def test_a_file_that_is_no_parquet_is_named(root: Location) -> None:
     """With what was expected there."""
-    with pytest.raises(BadFeatures, match=r"00\.parquet: expected a Parquet file"):
+    with pytest.raises(BadParquet, match=r"00\.parquet: expected a Parquet file"):
         read_feature_sample(run(root, b"not parquet"))
 
 
@@ -73,7 +73,7 @@ def test_a_column_of_another_type_is_named(root: Location) -> None:
     at = schema.get_field_index("label")
     other = schema.set(at, pa.field("label", pa.int64()))
     pq.write_table(pa.Table.from_pylist([window(None) | {"label": 7}], other), out)
-    with pytest.raises(BadFeatures, match="column label of type string, found int64"):
+    with pytest.raises(BadParquet, match="column label of type string, found int64"):
         read_feature_sample(run(root, out.getvalue()))
 
 

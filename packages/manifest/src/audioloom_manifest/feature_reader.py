@@ -6,19 +6,16 @@ and values that are read are bounded.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from audioloom_storage import Location, open_read
+from audioloom_storage import Location
 
-from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.feature_sample import COLUMNS, FILES, ROWS, FeatureSample, Picture
 from audioloom_manifest.kinds import Feature, FeaturesManifest
-from audioloom_manifest.parquet import LEDGER, feature_bytes, features_schema
+from audioloom_manifest.parquet import LEDGER, feature_bytes, features_schema, open_parquet
 from audioloom_manifest.reader import Opened
 
 _MOST_ROWS = 200_000
@@ -33,15 +30,11 @@ _masked: Any = np.ma  # which has no types
 _COLUMNS = ["path", "label", "group", "flags", "recording_seconds", "valid_frames"]
 
 
-class BadFeatures(ManifestError, ValueError):
-    """A data file of a features run is not the Parquet file that the contract describes."""
-
-
 def read_feature_sample(opened: Opened[FeaturesManifest], files: int = FILES) -> FeatureSample:
     """Read at most *files* features files, spread evenly over the run, and some of the ledger.
 
     Raises:
-        BadFeatures: a file is not Parquet, or has other columns.
+        BadParquet: a file is not Parquet, or has other columns.
         StorageError: a file cannot be read.
     """
     entries = opened.files("features")
@@ -59,7 +52,7 @@ def read_feature_sample(opened: Opened[FeaturesManifest], files: int = FILES) ->
 def _read(where: Location, sample: FeatureSample, values: "_Values") -> None:
     """Count the rows of a file up to a limit, and keep the values of some of them."""
     name, left, path = values.feature.name, _MOST_ROWS // sample.files, None
-    with _parquet(where, features_schema(values.feature)) as file:
+    with open_parquet(where, features_schema(values.feature)) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
             left -= group.num_rows
@@ -152,7 +145,7 @@ def _averaged(matrix: Any) -> list[list[float | None]]:
 def _read_ledger(where: Location, sample: FeatureSample) -> None:
     """Read some refused recordings of each class."""
     left = _MOST_ROWS
-    with _parquet(where, LEDGER) as file:
+    with open_parquet(where, LEDGER) as file:
         for batch in file.iter_batches(8192, columns=["class", "path", "message"]):
             for row in batch.to_pylist():
                 examples = sample.refusals.setdefault(row["class"], [])
@@ -161,21 +154,3 @@ def _read_ledger(where: Location, sample: FeatureSample) -> None:
             left -= batch.num_rows
             if left <= 0:
                 break
-
-
-@contextmanager
-def _parquet(where: Location, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
-    with open_read(where) as stream:
-        try:
-            with pq.ParquetFile(stream, pre_buffer=False) as file:
-                types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
-                for field in schema:
-                    if types.get(field.name) != field.type:
-                        raise BadFeatures(
-                            where=where,
-                            expected=f"the column {field.name} of type {field.type}",
-                            found=f"{types.get(field.name, 'no such column')}",
-                        )
-                yield file
-        except pa.ArrowException as error:
-            raise BadFeatures(where=where, expected="a Parquet file", found=str(error)) from error

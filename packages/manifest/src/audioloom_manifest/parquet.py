@@ -3,11 +3,15 @@
 Needs the extra `audioloom-manifest[parquet]`. The meaning of each column stands in SPEC.md.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from audioloom_storage import Location, open_read
 
+from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.kinds import Feature, ShardFeature
 
 ROW_GROUP_BYTES = 8 << 20
@@ -107,6 +111,38 @@ def features_writer(sink: Any, feature: Feature) -> pq.ParquetWriter:
 def table_writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer for the inventory and the ledger."""
     return pq.ParquetWriter(sink, schema, version="2.6", compression="zstd")
+
+
+class BadParquet(ManifestError, ValueError):
+    """A data file is not the Parquet file that the contract describes."""
+
+
+@contextmanager
+def open_parquet(location: Location, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
+    """Open a file of the contract's columns, without reading the whole file ahead.
+
+    Columns are compared by name and type; columns of a later minor version are ignored.
+
+    Raises:
+        BadParquet: the file is not Parquet, or a column is missing or has another type.
+    """
+    with open_read(location) as stream:
+        try:
+            with pq.ParquetFile(stream, pre_buffer=False) as file:
+                for field in schema:
+                    at = file.schema_arrow.get_field_index(field.name)
+                    has = "no such column" if at < 0 else file.schema_arrow.field(at).type
+                    if has != field.type:
+                        expected = f"the column {field.name} of type {field.type}"
+                        raise BadParquet(where=location, expected=expected, found=str(has))
+                yield file
+        except pa.ArrowException as error:
+            raise BadParquet(
+                where=location,
+                expected="a Parquet file",
+                found=str(error),
+                hint="Restore the file, or run its stage again.",
+            ) from error
 
 
 _REPEATED = {

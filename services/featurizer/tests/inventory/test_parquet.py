@@ -7,7 +7,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from audioloom_featurizer.errors import BadInventory
 from audioloom_featurizer.inventory import parquet
 from audioloom_featurizer.inventory.labels.path_pattern import compile_pattern, label_by_pattern
 from audioloom_featurizer.inventory.parquet import (
@@ -22,6 +21,7 @@ from audioloom_featurizer.inventory.schema import batch_of
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.streams import sorted_batches
 from audioloom_manifest.canonical import canonical_bytes
+from audioloom_manifest.parquet import BadParquet
 from audioloom_stage.errors import BadData
 from audioloom_storage import Location, locate
 from hypothesis import given
@@ -59,14 +59,14 @@ def written(folder: Path, listed: Iterable[Recording]) -> Location:
 def test_what_is_no_parquet_is_refused(tmp_path: Path, data: bytes) -> None:
     """The error names the file."""
     (tmp_path / "x.parquet").write_bytes(data)
-    with pytest.raises(BadInventory, match=r"x\.parquet"):
+    with pytest.raises(BadParquet, match=r"x\.parquet"):
         list(read_batches(locate(tmp_path / "x.parquet")))
 
 
 def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
     """The error names the column, the type expected and the type found."""
     pq.write_table(pa.table({"path": [1]}), tmp_path / "x.parquet")
-    with pytest.raises(BadInventory, match="column path of type string, found int64"):
+    with pytest.raises(BadParquet, match="column path of type string, found int64"):
         list(read_batches(locate(tmp_path / "x.parquet")))
 
 

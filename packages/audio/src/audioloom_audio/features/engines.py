@@ -58,11 +58,10 @@ def _engine(
         raise obstacle
     below, filters, above = _filters(settings, window)
     kernels = _kernels(chosen, filters, n_mfcc, settings.hop_length)
-    if not len(below) + len(above):
-        return MelEngine(settings, window, kernels, kernels)
-    spectra = _kernels(chosen, np.vstack([below, filters, above]), 0, settings.hop_length)
-    each = {"below": bool(len(below)), "above": bool(len(above))}
-    return MelEngine(settings, window, spectra, kernels, **each)
+    spectra = kernels
+    if len(below) or len(above):
+        spectra = _kernels(chosen, np.vstack([below, filters, above]), 0, settings.hop_length)
+    return MelEngine(settings, window, spectra, kernels, len(below), len(above))
 
 
 @lru_cache(maxsize=8)  # asked for with every recording

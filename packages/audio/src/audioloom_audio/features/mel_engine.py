@@ -61,8 +61,8 @@ class MelEngine:
         window: the samples.
         spectra: kernels of the bands, with a band more for the bins *below* and *above* them.
         kernels: kernels of the bands alone; the same object if there are no others.
-        below: Whether the first band of *spectra* is that of the bins below.
-        above: Whether the last band of *spectra* is that of the bins above.
+        below: 1 if the first band of *spectra* is that of the bins below, else 0.
+        above: 1 if the last band of *spectra* is that of the bins above, else 0.
     """
 
     def __init__(
@@ -71,9 +71,8 @@ class MelEngine:
         window: WindowShape,
         spectra: Kernels,
         kernels: Kernels,
-        *,
-        below: bool = False,
-        above: bool = False,
+        below: int,
+        above: int,
     ) -> None:
         self._settings = settings
         self._spectra, self._kernels = spectra, kernels
@@ -81,7 +80,7 @@ class MelEngine:
         self._mel = np.empty((settings.frames(window), bands), np.float32)
         long = settings.n_fft >= _LONG and settings.n_fft.bit_count() == 1
         self._delicate = _DELICATE if long else _DELICATE_ELSEWHERE
-        self._bands = slice(int(below), int(below) + settings.n_mels)
+        self._bands = slice(below, below + settings.n_mels)
 
     def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
         """Compute mel powers ``(frames, n_mels)`` of a window, valid until the next call.

@@ -4,6 +4,7 @@ from typing import Any
 
 from audioloom_manifest.file_list import check_files
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
+from audioloom_manifest.parquet import BadParquet
 from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
@@ -54,7 +55,7 @@ def verify(settings: VerifySettings) -> Result:
                 recordings = need_recordings(opened)
                 comparison = compare_features(opened, recordings, settings.sample, settings.feature)
                 problems += (*comparison.problems, *comparison.unread)
-    except (BadInventory, NoRecordings) as error:
+    except (BadInventory, BadParquet, NoRecordings) as error:
         problems.append(str(error))
     _stop_at(problems, opened)
     where = str(opened.location)

@@ -3,7 +3,6 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -14,7 +13,7 @@ from audioloom_manifest.canonical import canonical_number
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.file_list import check_file
 from audioloom_manifest.kinds import RecordingsManifest, RecordingsStats
-from audioloom_manifest.parquet import INVENTORY, table_writer
+from audioloom_manifest.parquet import INVENTORY, open_parquet, table_writer
 from audioloom_manifest.reader import Opened
 from audioloom_stage.errors import BadData
 from audioloom_storage import Location, open_read
@@ -156,42 +155,6 @@ def only_file(opened: Opened[Any], role: str) -> FileEntry:
         expected = f"one file with the role {role}"
         raise BadInventory(where=opened.location, expected=expected, found=len(entries))
     return entries[0]
-
-
-@contextmanager
-def open_parquet(location: Location, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file of the contract's columns, without reading the whole file ahead.
-
-    Raises:
-        BadInventory: the file is not Parquet, or has other columns.
-    """
-    with open_read(location) as stream:
-        try:
-            with pq.ParquetFile(stream, pre_buffer=False) as file:
-                _check_columns(file.schema_arrow, schema, location)
-                yield file
-        except pa.ArrowException as error:
-            raise BadInventory(
-                where=location,
-                expected="a Parquet file",
-                found=str(error)[:300],
-                hint="Restore the file, or run its stage again.",
-            ) from error
-
-
-def _check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None:
-    """Compare columns by name and type; columns of a later minor version are ignored.
-
-    Raises:
-        BadInventory: a column is missing or has another type; the message names the first.
-    """
-    for field in expected:
-        at = found.get_field_index(field.name)
-        has = "no such column" if at < 0 else found.field(at).type
-        if has != field.type:
-            raise BadInventory(
-                where=where, expected=f"the column {field.name} of type {field.type}", found=has
-            )
 
 
 def read_tables(

@@ -12,7 +12,7 @@ import structlog
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.errors import MissingFile, MissingManifest
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
-from audioloom_manifest.parquet import LEDGER, features_schema
+from audioloom_manifest.parquet import LEDGER, features_schema, open_parquet
 from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_storage import Location, read_bytes
 
@@ -23,7 +23,6 @@ from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
 from audioloom_featurizer.inventory.parquet import (
     inventory_location,
     only_file,
-    open_parquet,
     read_rows,
 )
 from audioloom_featurizer.streams import equals_previous
