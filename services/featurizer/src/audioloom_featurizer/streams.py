@@ -38,7 +38,7 @@ def sorted_batches(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.R
                 held.append(batch)
                 size += batch.nbytes
             if size >= RUN_BYTES:
-                runs.append(_stored(file, _sort(held, key)))
+                runs.append(stored(file, _cut(_sort(held, key))))
                 held, size = [], 0
         if held:
             runs.append(_cut(_sort(held, key)))
@@ -165,12 +165,13 @@ def equals_previous(column: pa.Array, last: pa.Scalar | None) -> pa.BooleanArray
     return pc.or_(equal, pc.and_(pc.is_null(column), pc.is_null(before)))
 
 
-def _stored(file: IO[bytes], rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Append rows to a file as compressed batches; return an iterator that reads them back."""
-    schema = rows.schema  # what reads back must not hold the rows
+def stored(file: IO[bytes], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Append batches to a file, compressed; return an iterator that reads them back."""
+    schema = None
     places: list[tuple[int, int, int]] = []
     file.seek(0, os.SEEK_END)
-    for batch in _cut(rows):
+    for batch in batches:
+        schema = batch.schema
         whole = batch.serialize()
         packed = pa.compress(whole, codec=_CODEC)
         places.append((file.tell(), len(packed), whole.size))

@@ -1,10 +1,7 @@
 """`import`: make committed features of a table of windows that another program computed."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
 import structlog
 from audioloom_manifest.kinds import FeaturesManifest
 from audioloom_manifest.publication import commit
@@ -19,7 +16,7 @@ from audioloom_featurizer.attempts import committed_result, find_run, new_attemp
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.scratch import scratch_file
 from audioloom_featurizer.settings import ImportSettings
-from audioloom_featurizer.streams import sorted_batches
+from audioloom_featurizer.streams import sorted_batches, stored
 from audioloom_featurizer.tables.columns import VALUES, window_columns
 from audioloom_featurizer.tables.intake import Intake
 from audioloom_featurizer.tables.recipe import plan_import, windows_per_file
@@ -68,11 +65,12 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
     """
     columns = window_columns(table, settings.columns, settings.feature_name)
     form = form_of(table, columns[VALUES], settings)
-    with scratch_file() as values, scratch_file() as rows:
+    with scratch_file() as values, scratch_file() as others:
         intake = Intake(table, columns, form, settings, values)
         recordings = Recordings(table.where)
         with progress(None, "reading", "windows") as bar:
-            _store(rows, recordings.checked(sorted_batches(intake.batches(bar), "order")))
+            tables = recordings.checked(sorted_batches(intake.batches(bar), "order"))
+            rows = stored(others, (batch for table in tables for batch in table.to_batches()))
         _warn(intake.tally)
         root, sha256 = locate(settings.root), intake.sha256
         plan, feature = plan_import(settings, form, sha256, mixed=intake.mixed, root=root)
@@ -82,31 +80,12 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
         with progress(intake.taken, "writing", "windows") as bar:
             files = []
             most = windows_per_file(form)
-            for entry in write_files(_stored(rows), values, feature, plan.folder, most):
+            for entry in write_files(rows, values, feature, plan.folder, most):
                 files.append(entry)
                 bar.advance(entry.records or 0)
     committed = commit(plan, attempt, files, recordings.stats())
     log.info("committed" if committed.ours else "already committed")
     return Imported(committed.opened, already=not committed.ours, tally=intake.tally)
-
-
-def _store(file: Any, tables: Iterator[pa.Table]) -> None:
-    """Write tables of one schema to a local file."""
-    writer = None
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    for table in tables:
-        if writer is None:
-            writer = pa.ipc.new_stream(file, table.schema, options=options)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
-
-
-def _stored(file: Any) -> Iterator[pa.RecordBatch]:
-    """Read what `_store` wrote."""
-    file.seek(0)
-    with pa.ipc.open_stream(file) as reader:
-        yield from reader
 
 
 def _warn(tally: Tally) -> None:

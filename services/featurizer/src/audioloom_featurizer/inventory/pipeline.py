@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from audioloom_manifest.kinds import RecordingsManifest
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.tables import Table, open_table
@@ -16,13 +17,12 @@ from audioloom_featurizer.inventory.labels.jdbc import Database, database_from
 from audioloom_featurizer.inventory.labels.path_pattern import (
     KEY,
     compile_pattern,
-    count_unlabelled,
     label_by_pattern,
 )
 from audioloom_featurizer.inventory.labels.table import join_labels, label_columns, read_labels
 from audioloom_featurizer.inventory.sample import sample_rows
 from audioloom_featurizer.inventory.scan_report import ScanReport
-from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, each_once
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, each_once, without_label
 from audioloom_featurizer.inventory.sources.parallel_walk import ListingSpec, list_in_tasks
 from audioloom_featurizer.inventory.sources.selection import Selection
 from audioloom_featurizer.inventory.sources.table import recordings_in_table
@@ -84,8 +84,7 @@ def inventory_rows(
         rows = new_recordings(rows, chain, report)
     if settings.limit is not None:
         rows = sample_rows(rows, settings.limit, report)
-    rows = _noting_paths(rows, report)
-    return count_unlabelled(rows, report, drop=settings.unlabelled == "drop")
+    return _counted(rows, report, drop=settings.unlabelled == "drop")
 
 
 def _table(settings: ScanSettings, scratch: Location, database: Database | None) -> Table:
@@ -145,12 +144,18 @@ def _listed_in_tasks(
         return list_in_tasks(spec, folders, runner, enough, report, bar)
 
 
-def _noting_paths(
-    batches: Iterator[pa.RecordBatch], report: ScanReport
+def _counted(
+    batches: Iterator[pa.RecordBatch], report: ScanReport, *, drop: bool
 ) -> Iterator[pa.RecordBatch]:
+    """Note the paths, count the rows without label and target, and drop these rows if *drop*."""
     for batch in batches:
         report.paths.add(batch.column("path").to_pylist())
-        yield batch
+        nameless = without_label(batch)
+        paths = batch.column("path").filter(nameless)
+        report.add("unlabelled", paths)
+        if drop:
+            report.add("dropped", paths)
+        yield batch.filter(pc.invert(nameless)) if drop else batch
 
 
 def _advancing(batches: Iterator[pa.RecordBatch], bar: Progress) -> Iterator[pa.RecordBatch]:

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from audioloom_featurizer.errors import BadLabels, InvalidOption
-from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, replaced, without_label
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, replaced
 from audioloom_featurizer.inventory.tally import Tally
 
 KEY = "key"
@@ -88,19 +87,6 @@ def _labels(
         if (found := labels_from_path(beside, pattern)) is not None:
             return found
     return labels_from_path(path, pattern)
-
-
-def count_unlabelled(
-    batches: Iterable[pa.RecordBatch], tally: Tally, *, drop: bool
-) -> Iterator[pa.RecordBatch]:
-    """Count the rows without label and target, and drop them if *drop*."""
-    for batch in batches:
-        nameless = without_label(batch)
-        paths = batch.column("path").filter(nameless)
-        tally.add("unlabelled", paths)
-        if drop:
-            tally.add("dropped", paths)
-        yield batch.filter(pc.invert(nameless)) if drop else batch
 
 
 def _number(text: str, path: str) -> float:
