@@ -13,7 +13,7 @@ from audioloom_storage import Location, locate
 
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.inventory.delta import new_recordings
-from audioloom_featurizer.inventory.labels.jdbc import Database, database_from
+from audioloom_featurizer.inventory.labels.jdbc import with_password, without_parameters
 from audioloom_featurizer.inventory.labels.path_pattern import (
     KEY,
     compile_pattern,
@@ -48,7 +48,7 @@ def inventory_rows(
         InvalidOption, BadTable: an option is invalid or contradicts another option;
             nothing was listed.
     """
-    source, database = selection.folder, database_from(settings)
+    source, database = selection.folder, with_password(settings)
     with_table = settings.labels is not None or database is not None
     by_key = with_table and settings.labels_by == "key"
     pattern = compile_pattern(settings.pattern, with_key=by_key) if settings.pattern else None
@@ -87,18 +87,18 @@ def inventory_rows(
     return _counted(rows, report, drop=settings.unlabelled == "drop")
 
 
-def _table(settings: ScanSettings, scratch: Location, database: Database | None) -> Table:
+def _table(settings: ScanSettings, scratch: Location, database: ScanSettings | None) -> Table:
     """Open the table of labels; a database's result is first written to the scratch folder."""
     if database is None:
         return open_table(locate(settings.labels or ""))
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk
 
     def choose(names: Sequence[str]) -> dict[str, str]:
-        columns = _columns(settings, Table(database.shown, (), names))
+        columns = _columns(settings, Table(without_parameters(database.labels_jdbc), (), names))
         types = {column: "string" for name, column in columns.items() if name != "target"}
         return {**types, columns["target"]: "double"} if "target" in columns else types
 
-    spark.fetch(database, choose, scratch / "labels", settings)
+    spark.fetch(database, choose, scratch / "labels")
     return open_table(scratch / "labels")
 
 

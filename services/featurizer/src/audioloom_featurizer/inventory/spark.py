@@ -12,7 +12,7 @@ from audioloom_stage.redaction import redact
 from audioloom_storage import Location, locate
 
 from audioloom_featurizer.errors import InvalidOption, MissingLibrary
-from audioloom_featurizer.inventory.labels.jdbc import Database
+from audioloom_featurizer.inventory.labels.jdbc import driver_jars, without_parameters
 from audioloom_featurizer.settings import ScanSettings
 
 
@@ -24,42 +24,36 @@ def spark_runner(settings: ScanSettings) -> Iterator[Callable[..., Iterator[Any]
 
 
 def fetch(
-    database: Database,
+    settings: ScanSettings,
     choose: Callable[[Sequence[str]], Mapping[str, str]],
     target: Location,
-    settings: ScanSettings,
 ) -> None:
     """Write the result of a database query to a folder of Parquet files, by a Spark task.
 
     Args:
-        database: the database and the query.
+        settings: those of `with_password`; Spark runs on this machine by default.
         choose: maps the columns of the result to the columns to keep, with their Spark types.
         target: the folder; it must not exist.
-        settings: where Spark runs; on this machine by default.
 
     Raises:
         MissingLibrary: no jar has a driver for this URL.
         ServiceDown, NoPermission, InvalidOption, BadData: the database refused.
     """
-    own = {
-        "spark.jars": ",".join(database.jars),
-        "spark.jars.packages": ",".join(database.packages),
-    }
-    own = {key: value for key, value in own.items() if value}
+    own = driver_jars(settings)
     settings = settings.model_copy(update={"master": settings.master or "local[1]"})
     with spark_session(
         "audioloom-featurizer", settings, locate(settings.root), conf=own
     ) as session:
         options = {
-            "url": database.url,
-            "query": database.query,
-            "driver": _driver(session, database),
+            "url": str(settings.labels_jdbc),
+            "query": str(settings.labels_query),
+            "driver": _driver(session, settings),
             "fetchsize": str(_ROWS_AT_ONCE),
         }
-        if database.user is not None:
-            options["user"] = database.user
-        if database.password is not None:
-            options["password"] = database.password.get_secret_value()
+        if settings.jdbc_user is not None:
+            options["user"] = settings.jdbc_user
+        if settings.jdbc_password is not None:
+            options["password"] = settings.jdbc_password.get_secret_value()
         try:
             answer = session.read.format("jdbc").options(**options).load()
             chosen = choose(answer.columns)
@@ -68,10 +62,10 @@ def fetch(
         except StageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever Java raises
-            raise _refused(error, database, session) from None
+            raise _refused(error, settings, session) from None
 
 
-def _driver(session: Any, database: Database) -> str:
+def _driver(session: Any, settings: ScanSettings) -> str:
     """Find the driver class for the URL; Java's service files name the drivers."""
     jvm = session.sparkContext._jvm  # noqa: SLF001 - the way to Java
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -79,18 +73,18 @@ def _driver(session: Any, database: Database) -> str:
     drivers = jvm.java.util.ServiceLoader.load(kind, loader).iterator()
     while drivers.hasNext():
         driver = drivers.next()
-        if driver.acceptsURL(database.url):
+        if driver.acceptsURL(settings.labels_jdbc):
             return str(driver.getClass().getName())
     raise MissingLibrary(
         "no driver for this database",
-        where=database.shown,
+        where=without_parameters(settings.labels_jdbc),
         expected="one among the jars",
-        found=", ".join((*database.jars, *database.packages)) or "no jars of drivers",
+        found=", ".join(settings.jdbc_jar) or "no jars of drivers",
         hint="Name it: --jdbc-jar org.postgresql:postgresql:42.7.4, or a file.",
     )
 
 
-def _refused(error: Exception, database: Database, session: Any) -> StageError:
+def _refused(error: Exception, settings: ScanSettings, session: Any) -> StageError:
     """Make the error for the class of the SQLSTATE; it never holds the password."""
     from py4j.java_gateway import is_instance_of  # noqa: PLC0415 - comes with pyspark
 
@@ -104,7 +98,7 @@ def _refused(error: Exception, database: Database, session: Any) -> StageError:
     kind = ERROR_BY_STATE.get(state[:2], BadData)
     return kind(
         "the database refused",
-        where=database.shown,
+        where=without_parameters(settings.labels_jdbc),
         found=f"{redact(message)[:300]}{f' (SQLSTATE {state})' if state else ''}",
         hint="See --labels-query, --jdbc-user and the password." if kind is not ServiceDown else "",
     )

@@ -16,7 +16,11 @@ from typing import Any
 
 import pytest
 from audioloom_featurizer.errors import InvalidOption, MissingLibrary
-from audioloom_featurizer.inventory.labels.jdbc import database_from
+from audioloom_featurizer.inventory.labels.jdbc import (
+    driver_jars,
+    with_password,
+    without_parameters,
+)
 from audioloom_featurizer.settings import ScanSettings
 from audioloom_manifest.reader import read_manifest
 from audioloom_mini_cluster.errors import JarsMissing
@@ -51,7 +55,7 @@ def jar(which: Jar) -> str:
 
 
 def asked(**given: Any) -> Any:
-    return database_from(ScanSettings(source="s", root="r", **given))
+    return with_password(ScanSettings(source="s", root="r", **given))
 
 
 @pytest.mark.parametrize(
@@ -98,8 +102,8 @@ def test_a_url_with_a_password_is_refused(url: str) -> None:
 def test_a_url_without_is_taken(url: str) -> None:
     """And shown without its parameters."""
     found = asked(labels_jdbc=url, labels_query="q", jdbc_jar=["a:b:1", "/x/y.jar"])
-    assert url.partition("?")[0] == found.shown
-    assert (("a:b:1",), ("/x/y.jar",)) == (found.packages, found.jars)
+    assert url.partition("?")[0] == without_parameters(found.labels_jdbc)
+    assert {"spark.jars": "/x/y.jar", "spark.jars.packages": "a:b:1"} == driver_jars(found)
 
 
 def test_a_password_from_a_file(tmp_path: Path) -> None:
@@ -107,7 +111,7 @@ def test_a_password_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "p").write_text("hush \n")
     given = {"labels_jdbc": "jdbc:sqlite:x", "labels_query": "q"}
     found = asked(jdbc_password_file=str(tmp_path / "p"), **given)
-    assert "hush " == found.password.get_secret_value()
+    assert "hush " == found.jdbc_password.get_secret_value()
     assert "hush" not in repr(found)
 
 

@@ -5,7 +5,6 @@ that contains a password is refused.
 """
 
 import re
-from dataclasses import dataclass
 
 from audioloom_stage.redaction import redact
 from audioloom_stage.settings import Secret
@@ -19,33 +18,21 @@ MOST_PASSWORD_BYTES = 4096
 _COORDINATES = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 
 
-@dataclass(frozen=True)
-class Database:
-    """A database, a query, and the driver as Maven coordinates (`packages`) or files (`jars`).
-
-    The URL begins with `jdbc:` and holds no password.
-    """
-
-    url: str
-    query: str
-    user: str | None
-    password: Secret | None
-    packages: tuple[str, ...]
-    jars: tuple[str, ...]
-
-    @property
-    def shown(self) -> str:
-        """The URL without its parameters."""
-        return without_parameters(self.url)
-
-
-def without_parameters(url: str) -> str:
+def without_parameters(url: str | None) -> str:
     """A JDBC URL without its parameters, which may be secret."""
-    return re.split("[?;]", url, maxsplit=1)[0]
+    return re.split("[?;]", url or "", maxsplit=1)[0]
 
 
-def database_from(settings: ScanSettings) -> Database | None:
-    """The database that the options name, or None.
+def driver_jars(settings: ScanSettings) -> dict[str, str]:
+    """Spark's configuration of the drivers, which are Maven coordinates or files."""
+    packages = [each for each in settings.jdbc_jar if _COORDINATES.fullmatch(each)]
+    jars = [each for each in settings.jdbc_jar if each not in packages]
+    own = {"spark.jars": ",".join(jars), "spark.jars.packages": ",".join(packages)}
+    return {key: value for key, value in own.items() if value}
+
+
+def with_password(settings: ScanSettings) -> ScanSettings | None:
+    """The settings with the password of the database that they name; None if they name none.
 
     Raises:
         InvalidOption: an option is missing, or the URL is invalid or contains a password.
@@ -74,15 +61,7 @@ def database_from(settings: ScanSettings) -> Database | None:
             expected="a URL without a password",
             hint="Give it in AUDIOLOOM_FEATURIZER_JDBC_PASSWORD or --jdbc-password-file.",
         )
-    packages = tuple(each for each in settings.jdbc_jar if _COORDINATES.fullmatch(each))
-    return Database(
-        url=url,
-        query=settings.labels_query,
-        user=settings.jdbc_user,
-        password=_password(settings),
-        packages=packages,
-        jars=tuple(each for each in settings.jdbc_jar if each not in packages),
-    )
+    return settings.model_copy(update={"jdbc_password": _password(settings)})
 
 
 def _password(settings: ScanSettings) -> Secret | None:
