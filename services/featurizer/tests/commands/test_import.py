@@ -34,7 +34,7 @@ from audioloom_featurizer.settings import (
     VerifySettings,
 )
 from audioloom_featurizer.tables import recipe
-from audioloom_featurizer.verification.features import check_features
+from audioloom_featurizer.verification import check_features
 from audioloom_manifest.errors import NameTaken
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.tables import BadTable

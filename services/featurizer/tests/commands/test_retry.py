@@ -10,7 +10,7 @@ from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.errors import InvalidOption, NoRecordings, NothingReadable
 from audioloom_featurizer.extraction import members, recording
 from audioloom_featurizer.settings import RetrySettings, VerifySettings
-from audioloom_featurizer.verification.features import recordings_of
+from audioloom_featurizer.verification import recordings_of
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.result import Result
 from audioloom_storage import Location, PermissionDenied, Unavailable

@@ -31,7 +31,7 @@ from audioloom_featurizer.inventory.parquet import (
 from audioloom_featurizer.scratch import publish_as, scratch_file
 from audioloom_featurizer.settings import RETRY_BUDGET, RetrySettings
 from audioloom_featurizer.tables.recipe import check_not_imported
-from audioloom_featurizer.verification.features import need_recordings
+from audioloom_featurizer.verification import need_recordings
 
 log = structlog.get_logger()
 

@@ -19,8 +19,7 @@ from audioloom_featurizer.extraction.agreement import (
 )
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.tables.recipe import check_not_imported
-from audioloom_featurizer.verification.features import check_features, need_recordings
-from audioloom_featurizer.verification.recordings import check_inventory
+from audioloom_featurizer.verification import check_features, check_inventory, need_recordings
 
 MOST_SHOWN = 20
 _SAID = ("recordings", "windows", "deviation", "where")

@@ -38,12 +38,17 @@ def chosen_feature(settings: FeatureSettings) -> tuple[Feature, int]:
         BadConfiguration: there is no such function.
     """
     preset = PRESETS[settings.preset] if settings.preset else {}
-    asked = {name: getattr(settings, name) for name in _MEL}
-    asked = {name: value for name, value in asked.items() if value is not None}
+    asked = {name: getattr(settings, name) for name in _MEL if getattr(settings, name) is not None}
     rate = settings.sample_rate or preset.get("sample_rate", ExtractionSettings.sample_rate)
     kind = _KINDS.get(settings.feature)
+    known = {field.name for field in fields(kind)} if kind else set()
+    if useless := sorted(asked.keys() - known):
+        raise InvalidOption(
+            where=", ".join(f"--{name.replace('_', '-')}" for name in useless),
+            expected=f"options of --feature {settings.feature}",
+            found="an option of another feature",
+        )
     if kind is None:
-        _refuse(settings.feature, asked)
         return _function(settings), rate
     if settings.feature_arg:
         raise InvalidOption(
@@ -51,8 +56,6 @@ def chosen_feature(settings: FeatureSettings) -> tuple[Feature, int]:
             expected="a function by --feature",
             found=f"--feature {settings.feature}",
         )
-    known = {field.name for field in fields(kind)}
-    _refuse(settings.feature, asked.keys() - known)
     given = {**preset, **asked}
     return kind(**{name: given[name] for name in known & given.keys()}), rate
 
@@ -94,17 +97,6 @@ def feature_from(
     if kind is Mfcc:
         given["n_mfcc"] = shape[0]
     return kind(**given)
-
-
-def _refuse(feature: str, names: Any) -> None:
-    """Refuse options that the feature has no use for."""
-    if names:
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
-        raise InvalidOption(
-            where=flags,
-            expected=f"options of --feature {feature}",
-            found="an option of another feature",
-        )
 
 
 def _function(settings: FeatureSettings) -> Function:

@@ -19,8 +19,6 @@ from audioloom_featurizer.settings import ImportSettings
 BINARY, FLAT, NESTED = 0, 1, 2
 """How deep the numbers lie inside lists."""
 
-EXPECTED = "lists of numbers, lists of such lists, or binary"
-
 
 class WrongValues(ValueError):
     """The values of a row are not of the expected shape.
@@ -108,27 +106,20 @@ def check_depth(chunk: Chunk, column: str) -> int:
     Raises:
         BadTable: it does not hold numbers.
     """
-    kind = chunk.batch.column(column).type
-    depth = _depth(kind)
-    if depth is None:
-        raise BadTable(
-            where=f"{chunk.where}, column {column}",
-            expected=EXPECTED,
-            found=f"the type {kind}",
-            hint="Spark makes a list of its vectors with pyspark.ml.functions.vector_to_array.",
-        )
-    return depth
-
-
-def _depth(kind: pa.DataType) -> int | None:
-    """How deep the numbers of a column lie, or None if it does not hold numbers."""
+    whole = kind = chunk.batch.column(column).type
     if _is_binary(kind):
         return BINARY
     depth = 0
     while _is_list(kind) and depth < NESTED:
         kind, depth = kind.value_type, depth + 1
-    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind)
-    return depth if depth and is_number else None
+    if depth and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        return depth
+    raise BadTable(
+        where=f"{chunk.where}, column {column}",
+        expected="lists of numbers, lists of such lists, or binary",
+        found=f"the type {whole}",
+        hint="Spark makes a list of its vectors with pyspark.ml.functions.vector_to_array.",
+    )
 
 
 def _shape(cell: pa.Array, depth: int) -> tuple[int, int]:

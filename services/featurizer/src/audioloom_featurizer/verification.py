@@ -1,4 +1,7 @@
-"""Check that features and ledger match their manifest and hold every recording once."""
+"""The checks of `verify`: inventories, features and ledgers, whose files have their checksums.
+
+Features and ledger match their manifest and hold every recording once.
+"""
 
 import math
 import re
@@ -20,11 +23,15 @@ from audioloom_featurizer.errors import BadInventory, NoRecordings
 from audioloom_featurizer.extraction.partition import MOST_BYTES, Unit, parse_units
 from audioloom_featurizer.extraction.partition import ROLE as UNITS_ROLE
 from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
+from audioloom_featurizer.inventory.parquet import ROLE as INVENTORY_ROLE
 from audioloom_featurizer.inventory.parquet import (
+    InventorySummary,
     inventory_location,
     only_file,
+    read_batches,
     read_rows,
 )
+from audioloom_featurizer.inventory.paths import unsafe
 from audioloom_featurizer.streams import equals_previous
 from audioloom_featurizer.tables.recipe import is_imported
 
@@ -33,6 +40,41 @@ _CHECKED = ["path", "window", "channel", "label", "flags", "recording_seconds"]
 _MOST_CHANNELS = 256
 
 log = structlog.get_logger()
+
+
+def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
+    """List problems as texts: columns, order, paths outside the source, counts, digests."""
+    where = opened.folder / only_file(opened, INVENTORY_ROLE).path
+    problems: list[str] = []
+    summary = InventorySummary()
+    last = None
+    for batch in read_batches(where):
+        summary.add(batch)
+        paths = batch.column("path")
+        before = pa.concat_arrays([pa.array([last], pa.string()), paths[: len(paths) - 1]])
+        for which, trouble in (
+            (pc.less_equal(paths, before), "is not in order, or is there twice"),
+            (unsafe(paths), "is not a path below the source"),
+        ):
+            wrong = paths.filter(which).to_pylist()
+            problems.extend(f"{where}: {path[:200]!r} {trouble}" for path in wrong)
+        last = paths[len(paths) - 1].as_py()
+    recipe, claimed, counted = opened.manifest.recipe, opened.manifest.stats, summary.stats()
+    digests = {
+        "listing": (recipe.listing_sha256, summary.listing_digest.hexdigest()),
+        "labels": (recipe.labels_sha256, summary.labelling_digest.hexdigest()),
+    }
+    problems += [
+        f"{where}: expected the {name} {expected}, found {found}"
+        for name, (expected, found) in digests.items()
+        if expected not in (None, found)
+    ]
+    return problems + [
+        f"{where}: expected {name} = {getattr(claimed, name)}, found {getattr(counted, name)}"
+        for name in type(claimed).model_fields
+        if name != "dropped"  # dropped recordings leave no trace
+        and getattr(counted, name) != getattr(claimed, name)
+    ]
 
 
 def check_features(opened: Opened[FeaturesManifest]) -> list[str]:

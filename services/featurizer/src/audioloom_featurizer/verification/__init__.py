@@ -1,1 +1,0 @@
-"""The checks of `verify`: inventories, features and ledgers."""
