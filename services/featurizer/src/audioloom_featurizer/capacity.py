@@ -112,13 +112,10 @@ def lines_of(
     units: int,
     closure: int,
 ) -> list[Line]:
-    """What the run takes, line by line.
+    """What a run takes, line by line.
 
-    Args:
-        settings: of the extraction.
-        formats: recordings and bytes by suffix.
-        units: number of units.
-        closure: bytes of the task that Spark sends to each unit.
+    The *formats* are recordings and bytes by suffix; *closure* is the bytes of the task that Spark
+    sends to each unit.
     """
     recordings, read = map(sum, zip(*formats.values(), strict=True))
     windows = expected_windows(settings, recordings, read)

@@ -23,11 +23,9 @@ _CODEC = "lz4"
 
 
 def sorted_batches(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
-    """Sort all rows by the text column *key*; rows with equal keys come in any order.
+    """Sort all rows by the text column *key*, without nulls; equal keys come in any order.
 
-    Args:
-        batches: batches of one schema; a few of them must fit into memory.
-        key: a text column without nulls.
+    The batches have one schema, and a few of them must fit into memory.
     """
     with scratch_file() as file:
         runs: list[Iterator[pa.RecordBatch]] = []

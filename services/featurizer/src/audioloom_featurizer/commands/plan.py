@@ -88,13 +88,9 @@ def units_of(planned: Plan, context: UnitContext) -> list[Unit]:
 def context_of(
     opened: Opened[RecordingsManifest], planned: Plan, function: str | None, attempt: str = ""
 ) -> UnitContext:
-    """The facts common to all units of a run.
+    """The facts common to all units of a run; a mere plan has no id of an attempt.
 
-    Args:
-        opened: the recordings.
-        planned: the run.
-        function: the reference of the function, if the features are those of a function.
-        attempt: the id of the attempt; none is made for a plan.
+    The *function* is the reference of a function that makes the features.
     """
     recipe = recipe_in(planned)
     return UnitContext(

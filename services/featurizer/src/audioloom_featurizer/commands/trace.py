@@ -37,13 +37,8 @@ _MOST_DETAIL = 200
 class Run:
     """A run that holds wanted recordings, was made from them, or cannot be judged.
 
-    Attributes:
-        kind: the kind of its manifest.
-        location: its folder.
-        state: `holds`, `made-from` or `cannot-tell`.
-        recordings: number of wanted recordings in the run; 0 if they are not counted.
-        windows: number of their windows, for features.
-        detail: the reason why the run cannot be judged.
+    The wanted recordings and their windows are 0 where they are not counted; the detail is the
+    reason why the run cannot be judged.
     """
 
     kind: str
@@ -61,8 +56,8 @@ class _Search:
     Attributes:
         groups: groups of wanted recordings.
         path: pattern for the whole path of wanted recordings below the source.
-        listed: maps a recordings manifest to the wanted paths in it.
-        holds: maps a later run to whether it holds wanted recordings; None if unknown.
+        listed: the wanted paths in each recordings manifest.
+        holds: whether each later run holds wanted recordings; None if unknown.
         found: URIs of the wanted recordings.
     """
 

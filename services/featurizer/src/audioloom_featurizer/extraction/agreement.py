@@ -87,11 +87,7 @@ def compare(
 ) -> Comparison:
     """Compare stored windows with those of librosa, which computes the same windows.
 
-    Args:
-        stored: the recordings; with the settings' `windows` "first", their first windows.
-        source: the folder of the recordings.
-        settings: those of the run.
-        heartbeat: beats for each block that is read.
+    With the settings' `windows` "first", the stored windows are the first ones.
 
     Raises:
         MissingLibrary: librosa is not installed here.

@@ -72,13 +72,9 @@ def parameters_of(feature: Feature) -> dict[str, Any]:
 def feature_from(
     name: str, parameters: Mapping[str, Any], shape: tuple[int, int], function: str | None
 ) -> Feature:
-    """The feature that a recipe names.
+    """The feature that a recipe names, by those of `parameters_of`; others are ignored.
 
-    Args:
-        name: of the feature.
-        parameters: those of `parameters_of`; others are ignored.
-        shape: of its values.
-        function: The reference of the function, which nobody takes from a manifest.
+    The *function* is the reference of its function, which nobody takes from a manifest.
 
     Raises:
         InvalidOption: the function is not given, or is another.

@@ -26,10 +26,8 @@ IN_MEMORY_BYTES = 8 << 20
 class Members:
     """Opens the recordings of a unit, in any order; keeps the last container open.
 
-    Args:
-        source: the folder of the recordings, or the container that holds them.
-        rows: all rows of the unit.
-        heartbeat: beats while they are read.
+    The *source* is the folder of the recordings, or the container that holds them; the *rows* are
+    all rows of the unit.
     """
 
     def __init__(

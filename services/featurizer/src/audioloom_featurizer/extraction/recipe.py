@@ -71,11 +71,7 @@ def recipe_of(settings: RecipeSettings, stats: RecordingsStats) -> FeaturesRecip
 
 
 def settings_from_recipe(recipe: FeaturesRecipe, function: str | None = None) -> ExtractionSettings:
-    """The settings that a committed run was extracted with.
-
-    Args:
-        recipe: of the run.
-        function: The reference of the function, if the features are those of a function.
+    """The settings that a committed run was extracted with; see `feature_from` for *function*.
 
     Raises:
         InvalidOption: the recipe is for another feature, or a release with other settings wrote it.

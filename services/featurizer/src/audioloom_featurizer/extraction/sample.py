@@ -52,11 +52,8 @@ def check_sample(
 ) -> Agreement | None:
     """Compare the sample with librosa; None if librosa has no such feature, or nothing was read.
 
-    Args:
-        context: of the run.
-        units: all units of the run.
-        receipts: their receipts, in the same order.
-        limits: of the process that decodes; None decodes in this process.
+    The receipts are those of all units, in the same order. The *limits* are those of the process
+    that decodes; None decodes in this process.
 
     Raises:
         Disagreement: a value is outside the contract.

@@ -28,12 +28,10 @@ def fetch(
     choose: Callable[[Sequence[str]], Mapping[str, str]],
     target: Location,
 ) -> None:
-    """Write the result of a database query to a folder of Parquet files, by a Spark task.
+    """Write the result of a database query to a new folder of Parquet files, by a Spark task.
 
-    Args:
-        settings: those of `with_password`; Spark runs on this machine by default.
-        choose: maps the columns of the result to the columns to keep, with their Spark types.
-        target: the folder; it must not exist.
+    The settings are those of `with_password`; Spark runs on this machine by default. The function
+    *choose* maps the columns of the result to the columns to keep, with their Spark types.
 
     Raises:
         MissingLibrary: no jar has a driver for this URL.

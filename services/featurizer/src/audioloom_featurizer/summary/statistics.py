@@ -52,10 +52,7 @@ LENGTHS = (1.0, 10.0, 60.0, 600.0, 3600.0)
 class Lengths:
     """Lengths of recordings, in seconds.
 
-    Attributes:
-        shortest, median, longest: of all recordings.
-        total: the sum of all lengths.
-        counts: recordings shorter than 1 s, 10 s, 1 min, 10 min, 1 h, and longer.
+    The counts are of recordings shorter than 1 s, 10 s, 1 min, 10 min, 1 h, and longer.
     """
 
     shortest: float

@@ -88,11 +88,8 @@ def read_columns(
 ) -> pa.RecordBatch:
     """Read the columns of a chunk, all but the values, as a batch of `WINDOWS`.
 
-    Args:
-        chunk: of the table.
-        columns: those of `window_columns`.
-        form: of the values; a window without `valid_frames` has all of its frames.
-        window_samples: of a window; 0 if nobody knows.
+    A window without `valid_frames` has all frames of the form; *window_samples* is 0 if nobody
+    knows the samples of a window.
 
     Raises:
         BadTable: a value has the wrong type, or is out of range.

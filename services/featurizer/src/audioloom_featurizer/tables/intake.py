@@ -59,10 +59,7 @@ class Intake:
     """What was read of a table so far.
 
     Attributes:
-        table: the table.
         columns: those of `window_columns`.
-        form: of the values.
-        settings: of the import.
         file: receives the values; a row at *position* begins at *position* × the width of a window.
         tally: windows that were read, and those without label or with values that are no numbers.
         taken: number of the windows that were taken.

@@ -33,8 +33,7 @@ from audioloom_featurizer.tables.intake import names_of
 class Recordings:
     """Counts recordings and their windows, and completes the windows by what their recording says.
 
-    Args:
-        where: the table, for errors.
+    Errors name the table *where* they lie.
     """
 
     def __init__(self, where: object) -> None:
@@ -140,15 +139,8 @@ def write_files(
 ) -> Iterator[FileEntry]:
     """Write and publish the files of a run, one after another; yield their entries.
 
-    Args:
-        rows: the windows in their order, with the place of their values.
-        values: the values, as `Intake` put them aside.
-        feature: of the run.
-        folder: of the run.
-        most: windows in a file, unless one recording has more.
-
-    Raises:
-        StorageError: a file cannot be written.
+    The rows are in their order, with the place of their values, as `Intake` put them aside. A file
+    has at most *most* windows, unless one recording has more.
     """
     values.flush()
     for number, table in enumerate(whole_recordings(rows, most)):

@@ -21,12 +21,7 @@ BINARY, FLAT, NESTED = 0, 1, 2
 
 
 class WrongValues(ValueError):
-    """The values of a row are not of the expected shape.
-
-    Args:
-        row: number of the row in the column.
-        found: what the row has.
-    """
+    """The values of a row, by its number in the column, are not of the expected shape."""
 
     def __init__(self, row: int, found: str) -> None:
         super().__init__(found)

@@ -72,17 +72,9 @@ def join_labels(
 ) -> Iterator[pa.RecordBatch]:
     """Join recordings with the labels of the table; yield them in the order of the join key.
 
-    Several recordings may have one key. Both sides are sorted on disk, so either may be larger than
-    memory.
-
-    Args:
-        recordings: batches of `ROWS`.
-        labels: batches of `LABELS`.
-        by: the property that is joined: path, file name, file name without its suffix, or the
-            column `key`.
-        names: the columns to take from `LABELS`.
-        tally: counts the recordings that have a label, and the keys without a recording.
-        where: the table, for errors.
+    Several recordings may have one key: path, file name, file name without its suffix, or the
+    column `key`. Both sides are sorted on disk, so either may be larger than memory. The *names*
+    are the columns to take from `LABELS`; *where* names the table in errors.
 
     Raises:
         BadLabels: two rows with one key differ.

@@ -54,12 +54,9 @@ class ListingSpec:
 
 @dataclass(frozen=True)
 class ListingTask:
-    """The folders that one task lists.
+    """Consecutive folders that one task lists: whole trees if *deep*, else the files in them.
 
-    Attributes:
-        number: number of the task in the order of paths.
-        folders: consecutive folders, relative to the source; "" is the source.
-        deep: whether to list whole trees, or only the files directly in the folders.
+    Tasks are numbered in the order of paths. Folders are relative to the source; "" is the source.
     """
 
     number: int
@@ -72,10 +69,9 @@ class Fragment:
     """The result of a task.
 
     Attributes:
-        number: number of the task.
+        number: that of the task.
         file: the file of rows in the order of their paths; None if there are no rows.
         folders: folders that were found but not listed.
-        tally: counts of the files.
     """
 
     number: int
@@ -94,15 +90,9 @@ def list_in_tasks(
 ) -> Iterator[pa.RecordBatch]:
     """List a source in tasks, and return the rows as batches of `ROWS` in the order of their paths.
 
-    The tasks have ended on return; the rows are then read from the scratch folder.
-
-    Args:
-        spec: the listing.
-        folders: the folders to list, relative to the source; "" is the source.
-        runner: runs a function for each task and yields the results as they finish.
-        enough: number of folders that keeps all slots busy.
-        tally: counts the files.
-        bar: shows the number of recordings.
+    The tasks have ended on return; the rows are then read from the scratch folder. The *runner*
+    runs a function for each task and yields the results as they finish; so many folders as are
+    *enough* keep all slots busy.
     """
     levels: list[list[Fragment]] = []
     while folders:
