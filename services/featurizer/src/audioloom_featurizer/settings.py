@@ -3,13 +3,7 @@
 from typing import Annotated, Any, ClassVar, Literal
 
 from audioloom_manifest.feature_sample import FILES
-from audioloom_runs.settings import (
-    CheckSettings,
-    GcSettings,
-    ListSettings,
-    RootSettings,
-    RunName,
-)
+from audioloom_runs.settings import CheckSettings, GcSettings, ListSettings, RootSettings, RunName
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Secret, Settings

@@ -13,12 +13,7 @@ from audioloom_stage.result import Result
 from audioloom_featurizer.extraction.unit import LEDGER_ROLE
 from audioloom_featurizer.inventory.parquet import read_tables
 from audioloom_featurizer.settings import InspectSettings
-from audioloom_featurizer.summary.render import (
-    as_json,
-    as_lines,
-    cut_section,
-    section,
-)
+from audioloom_featurizer.summary.render import as_json, as_lines, cut_section, section
 from audioloom_featurizer.summary.statistics import read_statistics
 
 

@@ -12,11 +12,7 @@ from audioloom_stage.result import JSON, Result
 
 from audioloom_featurizer.commands.inspect import open_ours
 from audioloom_featurizer.errors import BadInventory, Damaged, NoRecordings
-from audioloom_featurizer.extraction.agreement import (
-    Comparison,
-    compare_features,
-    need_librosa,
-)
+from audioloom_featurizer.extraction.agreement import Comparison, compare_features, need_librosa
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.tables.recipe import check_not_imported
 from audioloom_featurizer.verification import check_features, check_inventory, need_recordings

@@ -13,12 +13,7 @@ from audioloom_manifest.tables import BadTable, Chunk, Table
 from audioloom_storage import Entry, Location, NotFound, stat
 
 from audioloom_featurizer.inventory.paths import absolute, relative, unsafe
-from audioloom_featurizer.inventory.schema import (
-    LABEL_COLUMNS,
-    batch_of,
-    read_column,
-    replaced,
-)
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, batch_of, read_column, replaced
 from audioloom_featurizer.inventory.sources.walk import choose
 from audioloom_featurizer.inventory.tally import Tally
 
