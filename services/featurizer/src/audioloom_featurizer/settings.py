@@ -97,10 +97,13 @@ class ScanSettings(RootSettings, SparkSettings):
     jdbc_password_file: str | None = Field(None, description="File that holds the password.")
 
 
-class FeatureSettings(Settings):
-    """The feature of a run, with its settings."""
+class RecipeSettings(Settings):
+    """All that decides what a run makes."""
 
     groups: ClassVar = {
+        "Windows": "windows window_seconds hop_seconds channels digest",
+        "Audio without a header": "raw_format raw_rate raw_channels",
+        "Units of work": "unit_bytes unit_recordings",
         "Feature": (
             "feature feature_arg preset sample_rate n_fft hop_length n_mels n_mfcc fmin fmax top_db"
             " level normalise dtype engine"
@@ -143,17 +146,6 @@ class FeatureSettings(Settings):
     engine: Literal["auto", "numpy", "native", "librosa"] = Field(
         "auto", description="Implementation; auto is native where that works, otherwise numpy."
     )
-
-
-class RecipeSettings(FeatureSettings):
-    """All that decides what a run makes."""
-
-    groups: ClassVar = {
-        "Windows": "windows window_seconds hop_seconds channels digest",
-        "Audio without a header": "raw_format raw_rate raw_channels",
-        "Units of work": "unit_bytes unit_recordings",
-    }
-
     recordings: Annotated[str, Positional("RECORDINGS")] = Field(
         description="Recordings manifest, or its folder."
     )

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from fractions import Fraction
 from typing import get_args
 
 from audioloom_audio import Kind
@@ -48,19 +49,17 @@ def allowed(limit: str, recordings: int) -> int:
     Raises:
         InvalidOption: the limit is neither a share nor a number.
     """
-    match = re.fullmatch(r"([0-9]{1,18})(?:(\.[0-9]{1,9})?(%))?", limit.strip())
-    if match is None or (match[3] and float(match[1] + (match[2] or "")) > 100):  # noqa: PLR2004
+    match = re.fullmatch(r"([0-9]{1,18})|([0-9]{1,18}(?:\.[0-9]{1,9})?)%", limit.strip())
+    if match is None or (match[2] and Fraction(match[2]) > 100):  # noqa: PLR2004
         raise InvalidOption(
             where=_FLAG,
             expected="a share such as 1% or 0.5%, or a number of recordings such as 25",
             found=repr(limit),
         )
-    if not match[3]:
+    if match[1]:
         return int(match[1])
-    # In whole numbers: 0.07 of 100 is 7.000000000000001 in floats.
-    digits = (match[2] or ".")[1:]
-    share, scale = int(match[1] + digits), int("1" + "0" * len(digits))
-    return max(recordings * share // (100 * scale), min(FLOOR, recordings // 4) if share else 0)
+    share = Fraction(match[2])  # 0.07 of 100 is 7.000000000000001 in floats
+    return max(int(recordings * share / 100), min(FLOOR, recordings // 4) if share else 0)
 
 
 def parse_budget(text: str, default: str) -> ErrorBudget:

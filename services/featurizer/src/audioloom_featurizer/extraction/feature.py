@@ -8,7 +8,7 @@ from audioloom_audio import ExtractionSettings, Feature, Function, LogMel, Mfcc,
 from audioloom_stage.functions import find_function
 
 from audioloom_featurizer.errors import InvalidOption
-from audioloom_featurizer.settings import FeatureSettings
+from audioloom_featurizer.settings import RecipeSettings
 
 PRESETS: dict[str, dict[str, Any]] = {
     "speech-8k": {
@@ -30,7 +30,7 @@ _MEL = ("n_fft", "hop_length", "n_mels", "n_mfcc", "fmin", "fmax", "top_db", "le
 _ARGUMENT = "argument."
 
 
-def chosen_feature(settings: FeatureSettings) -> tuple[Feature, int]:
+def chosen_feature(settings: RecipeSettings) -> tuple[Feature, int]:
     """The feature that the options ask for, and the sample rate.
 
     Raises:
@@ -95,7 +95,7 @@ def feature_from(
     return kind(**given)
 
 
-def _function(settings: FeatureSettings) -> Function:
+def _function(settings: RecipeSettings) -> Function:
     found = find_function(
         settings.feature,
         "--feature",
