@@ -181,15 +181,20 @@ class Windower:
         self._filled, self._fresh, self._passed = kept, 0, max(0, hop - length)
 
     def _window(self, number: int, valid: int, analysis: Analysis, reference: float) -> Window:
-        computed = transform_for(self._settings).values(analysis.values, reference)
-        values, flags = _finish_values(computed, analysis.loudest, self._settings)
+        settings = self._settings
+        values = transform_for(settings).values(analysis.values, reference)
+        flags: tuple[Flag, ...] = ("silent",) if analysis.loudest <= POWER_FLOOR else ()
+        if settings.normalise == "window":
+            values, deviation = normalised(values)
+            if not deviation:
+                flags = (*flags, "constant")
         return Window(
             channel=self._channel,
             window=number,
             start_seconds=self._start(number),
             valid_samples=valid,
-            valid_frames=self._settings.feature.valid_frames(self._settings.window, valid),
-            values=values,
+            valid_frames=settings.feature.valid_frames(settings.window, valid),
+            values=values.astype(settings.dtype, copy=False),
             flags=flags,
         )
 
@@ -207,15 +212,3 @@ def normalised(values: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]
         return np.zeros_like(values), 0.0
     wide *= 1 / deviation
     return wide.astype(np.float32), deviation
-
-
-def _finish_values(
-    computed: NDArray[np.float32], loudest: float, settings: ExtractionSettings
-) -> tuple[NDArray[np.floating], tuple[Flag, ...]]:
-    values: NDArray[np.floating] = computed
-    flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
-    if settings.normalise == "window":
-        values, deviation = normalised(computed)
-        if not deviation:
-            flags = (*flags, "constant")
-    return values.astype(settings.dtype, copy=False), flags

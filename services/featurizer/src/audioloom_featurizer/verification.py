@@ -87,7 +87,8 @@ def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
     for entry in opened.files(FEATURES, LEDGER_ROLE):
         by_unit[_unit_of(entry.path)].append(entry)
     follows = 0
-    for unit in _units(opened):
+    where = opened.folder / only_file(opened, UNITS_ROLE).path
+    for unit in parse_units(read_bytes(where, limit=MOST_BYTES), where):
         if unit.first != follows:
             found = f"expected to begin at row {follows}, found {unit.first}"
             check.problem(f"unit {unit.id}", found)
@@ -219,11 +220,6 @@ class _Check:
         for name, value in found.items():
             if (claimed := getattr(stats, name)) != value:
                 self.problem(self.opened.location, f"expected {name} = {claimed}, found {value}")
-
-
-def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
-    where = opened.folder / only_file(opened, UNITS_ROLE).path
-    return parse_units(read_bytes(where, limit=MOST_BYTES), where)
 
 
 def _inventory(recordings: Opened[RecordingsManifest] | None) -> Location | None:

@@ -56,14 +56,10 @@ def read_headers(
             members.heartbeat.start(number)
             with suppress(StorageError, BadContainer, AudioError):
                 if number not in blamed:
-                    found.append(_header(members, row, settings))
+                    with members.open(row) as file, extract(file, settings, name=row["path"]) as it:
+                        found.append(it.recording)
             members.heartbeat.finish()
     return [header for header in found if header.seconds is not None]
-
-
-def _header(members: Members, row: Row, settings: ExtractionSettings) -> Recording:
-    with members.open(row) as file, extract(file, settings, name=row["path"]) as extraction:
-        return extraction.recording
 
 
 def fit(headers: Sequence[Recording], settings: ExtractionSettings) -> tuple[float, list[str]]:

@@ -93,9 +93,9 @@ def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
     parts = [_SUMMED.empty_table()]
     with progress(len(entries), "reading", "files") as bar:
         for number, entry in enumerate(bar.over(entries)):
-            recordings, flagged, frames = _recordings_in(opened, entry)
+            recordings, flagged, valid = _recordings_in(opened, entry)
             flags.update(flagged)
-            recorded += frames
+            recorded += valid
             sums = recordings["recording_sha256"].to_pylist()
             more = {
                 "content": np.array([int(text[:16], 16) for text in sums], np.uint64),
@@ -105,6 +105,7 @@ def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
             columns = {name: recordings[name] for name in recordings.column_names} | more
             parts.append(pa.Table.from_pydict(columns, schema=_SUMMED))
     whole = pa.concat_tables(parts).unify_dictionaries()
+    frames = opened.manifest.stats.windows * opened.manifest.recipe.feature.shape[1]
     labels, groups = _counts(whole, "label"), _counts(whole, "group")
     rates, channels, formats = (
         {name: recordings for name, (recordings, _) in _counts(whole, column).items()}
@@ -119,7 +120,7 @@ def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
         rates=rates,
         channels=channels,
         formats=formats,
-        padding=_padding(opened, recorded),
+        padding=round(1 - recorded / frames, 4) if frames else 0.0,
         flags=dict(sorted(flags.items(), key=lambda item: (-item[1], item[0]))),
         lengths=_lengths(whole["recording_seconds"].to_numpy()),
         duplicates=find_duplicates(whole, lambda file: _recordings_in(opened, entries[file])[0]),
@@ -146,12 +147,6 @@ def _recordings_in(
     recordings = table.take(starts).append_column("windows", pa.array(windows))
     frames = pc.sum(table["valid_frames"]).as_py() or 0
     return recordings, Counter(flag for _, flag in pairs), frames
-
-
-def _padding(opened: Opened[FeaturesManifest], recorded: int) -> float:
-    manifest = opened.manifest
-    whole = manifest.stats.windows * manifest.recipe.feature.shape[1]
-    return round(1 - recorded / whole, 4) if whole else 0.0
 
 
 def _counts(recordings: pa.Table, name: str) -> dict[Any, tuple[int, int]]:
