@@ -33,20 +33,6 @@ class MissingDecoder(AudioError, ImportError):
     """A library or one of its formats is missing on this machine; the recording may be fine."""
 
 
-class FunctionFailed(AudioError, ValueError):
-    """A function of the user did not return the feature of a window.
-
-    Args:
-        expected: The result that a function should have.
-        found: What happened instead.
-    """
-
-    def __init__(self, expected: str, found: str) -> None:
-        super().__init__(f"expected {expected}, found {found}")
-        self.expected = expected
-        self.found = found
-
-
 class RefusedRecording(AudioError, ValueError):
     """The recording cannot become features.
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_audio.errors import FunctionFailed, RefusedRecording
+from audioloom_audio.errors import RefusedRecording
 from audioloom_audio.features.feature import POWER_FLOOR, Analysis
 from audioloom_audio.recording import Flag
 from audioloom_audio.settings import ExtractionSettings, transform_for
@@ -160,9 +160,9 @@ class Windower:
         # Transforms belong to threads, and a generator may change threads: look it up each time.
         try:
             analysis = transform_for(self._settings).analyse(self._padded, valid)
-        except FunctionFailed as error:
+        except RefusedRecording as error:
             found = f"{error.found} {where}"
-            raise RefusedRecording("function_failed", self._name, error.expected, found) from error
+            raise RefusedRecording(error.kind, self._name, error.expected, found) from error
         if not np.isfinite(analysis.loudest):
             found = f"samples too large for float32 {where}"
             raise RefusedRecording("out_of_range", self._name, "samples near +-1", found)

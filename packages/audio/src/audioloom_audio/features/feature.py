@@ -51,7 +51,7 @@ class Transform:
         margin: Zeros that the samples of a window need on either side.
         kept: Shape of the values of an analysis.
         analyse: Analyses the padded samples of a window; the second argument is the number of
-            samples that were recorded, all later samples are zero. Raises `FunctionFailed`.
+            samples that were recorded, all later samples are zero. Raises `RefusedRecording`.
         values: Computes the values from those of a finite analysis, which may be overwritten, and
             from the power that the level is relative to: at least that of the analysis.
     """

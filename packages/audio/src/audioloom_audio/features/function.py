@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_audio.errors import BadSettings, FunctionFailed, require
+from audioloom_audio.errors import BadSettings, RefusedRecording, require
 from audioloom_audio.features.feature import Analysis, Engine, Level, Transform, WindowShape
 from audioloom_audio.features.waveform import loudest_power
 
@@ -53,7 +53,7 @@ class Function:
         require(self.name.isidentifier(), "feature", "the name of a function", self.name)
         try:
             self.shape(window)
-        except FunctionFailed as error:
+        except RefusedRecording as error:
             raise BadSettings(f"feature: expected {error.expected}, found {error.found}") from error
 
     def shape(self, window: WindowShape) -> tuple[int, int]:
@@ -75,7 +75,7 @@ class Function:
             values = self.call(padded, window.sample_rate)
             if values.shape != kept:
                 expected = f"the shape {kept} from {self.module}:{self.name}, as of other windows"
-                raise FunctionFailed(expected, f"{values.shape}")
+                raise _failed(expected, f"{values.shape}")
             return Analysis(values, loudest)
 
         return Transform("function", 0, kept, analyse, lambda analysed, _: analysed)
@@ -84,7 +84,7 @@ class Function:
         """Call the function.
 
         Raises:
-            FunctionFailed: it raised an error, or its result is no finite matrix or vector.
+            RefusedRecording: it raised an error, or its result is no finite matrix or vector.
         """
         where = f"{self.module}:{self.name}"
         function = _load(self.module, self.source, self.name)
@@ -94,13 +94,13 @@ class Function:
             found = np.asarray(function(samples, rate, **dict(self.arguments)))
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-            raise FunctionFailed(f"a feature from {where}", text) from error
+            raise _failed(f"a feature from {where}", text) from error
         if found.ndim not in (1, _DIMENSIONS) or found.dtype.kind not in "fiu" or not found.size:
             what = f"{found.dtype} of shape {found.shape}"
-            raise FunctionFailed(f"real numbers (d, frames) or (n,) from {where}", what)
+            raise _failed(f"real numbers (d, frames) or (n,) from {where}", what)
         values = np.ascontiguousarray(found.reshape(len(found), -1), np.float32)
         if not np.isfinite(values).all():
-            raise FunctionFailed(f"finite numbers from {where}", "NaN or infinity")
+            raise _failed(f"finite numbers from {where}", "NaN or infinity")
         return values
 
 
@@ -122,9 +122,14 @@ def _load(module: str, source: str, name: str) -> Callable[..., Any]:
         exec(compile(source, module, "exec"), made.__dict__)  # noqa: S102 - the user's own
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
-        raise FunctionFailed(f"a module that can be imported, {module}", text) from error
+        raise _failed(f"a module that can be imported, {module}", text) from error
     function = made.__dict__.get(name)
     if not callable(function):
-        raise FunctionFailed(f"a function {name!r} in {module}", "none")
+        raise _failed(f"a function {name!r} in {module}", "none")
     called: Callable[..., Any] = function
     return called
+
+
+def _failed(expected: str, found: str) -> RefusedRecording:
+    """The refusal of a recording, whose name the caller adds."""
+    return RefusedRecording("function_failed", "", expected, found)
