@@ -5,7 +5,7 @@
 during decoding. Every refusal is a `RefusedRecording` with a stable ``kind``.
 """
 
-from audioloom_audio.decoding.raw_format import RawFormat
+from audioloom_audio.decoding.formats import RawFormat
 from audioloom_audio.decoding.source import DigestingReader, Source
 from audioloom_audio.errors import AudioError, BadSettings, Kind, MissingDecoder, RefusedRecording
 from audioloom_audio.extraction import Extraction, extract

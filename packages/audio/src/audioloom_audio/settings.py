@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, cast, get_args, get_origin, get_type_hints
 
-from audioloom_audio.decoding.raw_format import RawFormat
+from audioloom_audio.decoding.formats import RawFormat
 from audioloom_audio.errors import require
 from audioloom_audio.features.feature import Engine, Feature, Transform, WindowShape
 from audioloom_audio.features.mel_features import Mfcc

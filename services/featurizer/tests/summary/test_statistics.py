@@ -10,9 +10,8 @@ import pytest
 import soundfile
 from audioloom_featurizer.commands.inspect import inspect
 from audioloom_featurizer.settings import InspectSettings
-from audioloom_featurizer.summary.duplicates import MOST_OF_A_SET
 from audioloom_featurizer.summary.render import as_lines
-from audioloom_featurizer.summary.statistics import read_statistics
+from audioloom_featurizer.summary.statistics import MOST_OF_A_SET, read_statistics
 from audioloom_manifest.reader import read_manifest
 from featurizer_work import RATE, features_of, run, scan, write_wav
 

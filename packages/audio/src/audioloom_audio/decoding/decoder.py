@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from audioloom_audio.decoding import pcm, sndfile
-from audioloom_audio.decoding.formats import SNIFFED_BYTES, declared_size, forms_of, sniff
-from audioloom_audio.decoding.raw_format import RawFormat
+from audioloom_audio.decoding.formats import (
+    SNIFFED_BYTES,
+    RawFormat,
+    declared_size,
+    forms_of,
+    sniff,
+)
 from audioloom_audio.decoding.riff import ALAW, FLOAT, GSM, MULAW, PCM, WaveHeader, read_header
 from audioloom_audio.decoding.source import Source, read_fully
 from audioloom_audio.errors import RefusedRecording

@@ -1,9 +1,12 @@
-"""Find the format of a recording by its first bytes; a wrong file name only sets a flag."""
+"""The format of a recording: by its first bytes, or as somebody says; a wrong name sets a flag."""
 
 import struct
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
 
-from audioloom_audio.errors import RefusedRecording
+from audioloom_audio.errors import RefusedRecording, require
+
+Coding = Literal["alaw", "mulaw", "gsm"]
 
 SNIFFED_BYTES: Final = 24
 
@@ -50,6 +53,31 @@ _EXTENSIONS: Final = {
 _AU_UNKNOWN: Final = 0xFFFFFFFF
 
 _EXPECTED: Final = "a recording (WAV, W64, AIFF, AU, CAF, FLAC, Ogg, MP3 or NIST SPHERE)"
+
+
+@dataclass(frozen=True)
+class RawFormat:
+    """The format of recordings without a header.
+
+    Attributes:
+        coding: ``alaw``, ``mulaw`` (8 bits a sample) or ``gsm`` (GSM 06.10, 33 bytes for 20 ms).
+        sample_rate: Hz.
+        channels: Number of interleaved channels; 1 for ``gsm``.
+
+    Raises:
+        BadSettings: A value is outside its range; the message names it.
+    """
+
+    coding: Coding
+    sample_rate: int = 8000
+    channels: int = 1
+
+    def __post_init__(self) -> None:
+        codings, rate = get_args(Coding), self.sample_rate
+        require(self.coding in codings, "coding", f"one of {', '.join(codings)}", self.coding)
+        require(1000 <= rate <= 768000, "sample_rate", "1000 to 768000", rate)  # noqa: PLR2004
+        most = 1 if self.coding == "gsm" else 64
+        require(1 <= self.channels <= most, "channels", f"1 to {most}", self.channels)
 
 
 def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:

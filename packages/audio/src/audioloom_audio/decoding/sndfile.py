@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_audio.decoding.raw_format import RawFormat
+from audioloom_audio.decoding.formats import RawFormat
 from audioloom_audio.decoding.riff import FLOAT, PCM, WaveHeader
 from audioloom_audio.decoding.source import Source, read_fully
 from audioloom_audio.errors import MissingDecoder, RefusedRecording

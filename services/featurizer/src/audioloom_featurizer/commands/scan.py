@@ -15,13 +15,13 @@ from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, locate
 
 from audioloom_featurizer.attempts import committed_result, find_run, new_attempt
-from audioloom_featurizer.inventory.delta import listing_chain
 from audioloom_featurizer.inventory.labels.jdbc import without_parameters
 from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, write_inventory
 from audioloom_featurizer.inventory.pipeline import inventory_rows
 from audioloom_featurizer.inventory.scan_report import CHANGES, SKIPPED, ScanReport
 from audioloom_featurizer.inventory.sources.selection import select
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
+from audioloom_featurizer.inventory.subset import listing_chain
 from audioloom_featurizer.scratch import publish_as, scratch_file, scratch_folder
 from audioloom_featurizer.settings import ScanSettings
 

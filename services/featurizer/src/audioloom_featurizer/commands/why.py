@@ -11,8 +11,8 @@ from audioloom_stage.result import Result
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.commands.plan import planned_run
-from audioloom_featurizer.inventory.delta import new_recordings
 from audioloom_featurizer.inventory.parquet import LISTING_COLUMNS, inventory_location, read_batches
+from audioloom_featurizer.inventory.subset import new_recordings
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import RunSettings
 

@@ -1,13 +1,234 @@
-"""Which files are containers, and how each format is opened."""
+"""Which files are containers, and how tar, zip, Avro and Parquet are read.
 
-from collections.abc import Callable
+Members of a plain tar are read by range, those of a tar.gz in sequence. Members of a zip are
+decompressed one by one, in any order.
+
+Avro and Parquet have one row a recording. The content is the one column of bytes (or the field
+`bytes` of a struct, as datasets of audio have it); the name is the column `path`, `name`, `file`,
+`key` or `__key__`, else the number of the row. Rows are read in sequence; both libraries hold a
+whole recording in memory.
+"""
+
+import gzip
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import BinaryIO
+from tarfile import HeaderError
+from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
 
-from audioloom_featurizer.containers.archives import Tar, Zip
-from audioloom_featurizer.containers.member import Container
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from audioloom_featurizer.containers.member import (
+    PIECE_BYTES,
+    BadContainer,
+    CarefulFile,
+    Container,
+    Content,
+    Member,
+    NoRecordings,
+    damages,
+    most_expanded,
+    pieces,
+    safe_name,
+    whole_members,
+)
 from audioloom_featurizer.containers.sequence_file import SequenceFile
-from audioloom_featurizer.containers.tables import Rows, avro_rows, parquet_rows
+
+_tar_damages = partial(
+    damages,
+    "tar",
+    *(tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, ValueError),
+)
+_ENCRYPTED = 0x1
+_LINK, _KIND = 0o120000, 0o170000
+_zip_damages = partial(
+    damages,
+    "zip",
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,  # a compression that Python does not know
+    RuntimeError,  # a password
+    UnicodeError,
+    ValueError,
+    OverflowError,
+)
+_NAMES = ("path", "name", "file", "key", "__key__")
+
+Row: TypeAlias = tuple[str | None, Content | None]
+"""The name and the content of a row."""
+
+
+class Tar(Container):
+    """A tar, *packed* by gzip or plain; links, devices and sparse files are no recordings."""
+
+    def __init__(self, file: BinaryIO, size: int, *, packed: bool) -> None:
+        self._file, self._size, self._packed = file, size, packed
+
+    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+        """See `Container.entries`."""
+        self._file.seek(0)
+        mode: Any = "r:"
+        file = CarefulFile(self._file)
+        if self._packed:
+            unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=cast("BinaryIO", file)))
+            file, mode = CarefulFile(unpacked, most_expanded(self._size)), "r|"
+        opened = {"fileobj": cast("Any", file), "mode": mode, "tarinfo": _Entry, "errorlevel": 2}
+        with _tar_damages(), tarfile.open(**opened) as archive:
+            while (entry := archive.next()) is not None:
+                cast("Any", archive).members.clear()  # they would grow with the container
+                name = safe_name(entry.name)
+                if name is not None and entry.isreg() and not entry.issparse():
+                    place = None if self._packed else entry.offset_data
+                    yield Member(name, entry.size, place), _content(archive, entry, name)
+            if self._packed:
+                while file.read(PIECE_BYTES):  # at its end the checksum is compared
+                    pass
+
+
+def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo, name: str) -> Iterator[bytes]:
+    with _tar_damages():
+        yield from pieces(cast("IO[bytes]", archive.extractfile(entry)), entry.size, name)
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry; the library takes a damaged header after the first for the end."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
+        """Read the next entry."""
+        try:
+            return super().fromtarfile(tarfile)
+        except HeaderError as error:
+            if type(error).__name__ == "EOFHeaderError":  # two blocks of zeros, as it should be
+                raise
+            raise BadContainer(
+                f"no header of a member at byte {tarfile.offset} ({error})"
+            ) from error
+
+
+class Zip(Container):
+    """A zip; its table of contents is read at once, and links in it are no recordings."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._size = size
+        with _zip_damages():
+            self._archive = zipfile.ZipFile(CarefulFile(file))
+            entries = self._archive.infolist()
+        self._entries = {
+            name: entry
+            for entry in entries
+            if (name := safe_name(entry.filename)) is not None and _is_recording(entry)
+        }
+
+    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+        """See `Container.entries`."""
+        total = sum(entry.file_size for entry in self._entries.values())
+        if total > most_expanded(self._size):
+            raise BadContainer(f"members of {total} bytes in a file of {self._size}")
+        for name, entry in self._entries.items():
+            yield Member(name, entry.file_size), self._content(entry, name)
+
+    def unpack(self, wanted: Collection[str]) -> Iterator[tuple[str, Iterator[Content]]]:
+        """See `Container.unpack`; any member is found at once."""
+        for name in wanted:
+            if (entry := self._entries.get(name)) is not None:
+                yield name, self._content(entry, name)
+
+    def _content(self, entry: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
+        with _zip_damages(), self._archive.open(entry) as content:
+            yield from pieces(content, entry.file_size, name)
+            if content.read(1):
+                raise BadContainer(f"{name} has more than {entry.file_size} bytes")
+
+
+def _is_recording(entry: zipfile.ZipInfo) -> bool:
+    is_link = entry.external_attr >> 16 & _KIND == _LINK
+    return not (entry.is_dir() or is_link or entry.flag_bits & _ENCRYPTED)
+
+
+class Rows(Container):
+    """A container whose rows *read* yields; errors call the format *what*."""
+
+    def __init__(
+        self, read: Callable[[BinaryIO], Iterator[Row]], what: str, file: BinaryIO, size: int
+    ) -> None:
+        self._read, self._what, self._file, self._size = read, what, file, size
+
+    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+        """See `Container.entries`."""
+        return whole_members(self._records(), self._size)
+
+    def _records(self) -> Iterator[tuple[str, Content]]:
+        with damages(self._what, Exception):  # the libraries raise many types
+            for number, (name, content) in enumerate(self._read(self._file)):
+                if content is not None:
+                    yield f"{number:09d}" if name is None else name, content
+
+
+def parquet_rows(file: BinaryIO) -> Iterator[Row]:
+    """Read a Parquet file one row at a time, because a row may be a recording of hours."""
+    parquet = pq.ParquetFile(file, pre_buffer=False)
+    content, name = _columns({each.name: _kind(each.type) for each in parquet.schema_arrow})
+    columns = [each for each in (content, name) if each is not None]
+    for batch in parquet.iter_batches(1, columns=columns, use_threads=False):
+        if len(batch):
+            own = None if name is None else batch.column(name)[0]
+            yield _parquet_parts(batch.column(content)[0], own)
+
+
+def avro_rows(file: BinaryIO) -> Iterator[Row]:
+    """Read an Avro object container file."""
+    from fastavro import reader  # noqa: PLC0415 - for this format alone
+
+    file.seek(0)
+    records: Any = reader(CarefulFile(file))  # type: ignore[arg-type]
+    fields = records.writer_schema["fields"]
+    content, name = _columns({each["name"]: _avro_kind(each["type"]) for each in fields})
+    for row in records:
+        yield None if name is None else row[name], row[content]
+
+
+def _columns(kinds: Mapping[str, str]) -> tuple[str, str | None]:
+    contents = [name for name, kind in kinds.items() if kind == "bytes"]
+    if len(contents) != 1:
+        found = ", ".join(contents) or "none"
+        raise NoRecordings(f"columns of bytes: {found}; expected one")
+    named = [name for name in _NAMES if kinds.get(name) == "text"]
+    return contents[0], named[0] if named else None
+
+
+def _parquet_parts(value: Any, name: Any) -> Row:
+    """Name and content of a row of Arrow's scalars; the content is not copied."""
+    own = None if name is None else name.as_py()
+    if isinstance(value, pa.StructScalar):
+        if not value.is_valid:
+            return own, None
+        inner = value["path"].as_py() if "path" in value else None
+        return own or inner, _parquet_parts(value["bytes"], None)[1]
+    return own, memoryview(value.as_buffer()) if value.is_valid else None
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "bytes"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0:
+        return _kind(kind.field("bytes").type)
+    return "other"
+
+
+def _avro_kind(kind: Any) -> str:
+    kinds = kind if isinstance(kind, list) else [kind]
+    names = {each["type"] if isinstance(each, dict) else each for each in kinds} - {"null"}
+    return {frozenset({"bytes"}): "bytes", frozenset({"string"}): "text"}.get(
+        frozenset(str(each) for each in names), "other"
+    )
+
 
 _FORMATS: dict[str, Callable[[BinaryIO, int], Container]] = {
     ".tar": partial(Tar, packed=False),

@@ -23,7 +23,7 @@ from audioloom_featurizer.extraction.recipe import settings_from_recipe
 from audioloom_featurizer.extraction.recording import Refused, extract_recording, translated_errors
 from audioloom_featurizer.extraction.unit import FEATURES
 from audioloom_featurizer.inventory.parquet import Row, inventory_location, read_recordings
-from audioloom_featurizer.inventory.sample import smallest_digests
+from audioloom_featurizer.inventory.subset import smallest_digests
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
 
 NORMALISED = 1e-5

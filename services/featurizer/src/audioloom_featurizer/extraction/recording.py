@@ -38,7 +38,6 @@ from audioloom_storage import (
 from audioloom_featurizer.containers.member import BadContainer
 from audioloom_featurizer.errors import InvalidOption, MissingLibrary
 from audioloom_featurizer.extraction.members import Members
-from audioloom_featurizer.extraction.mtime import same_time, utc
 from audioloom_featurizer.inventory.parquet import Row
 from audioloom_featurizer.inventory.paths import may_be_escaped
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat, MonitoredFile, Stage
@@ -50,6 +49,10 @@ IN_MEMORY_BYTES = 8 << 20
 MOST_MESSAGE = 500
 HEAD_BYTES = 1 << 20
 """Bytes that a digest of a recording's head covers."""
+
+_SECOND = 1_000_000_000
+_RESOLUTIONS = (60 * _SECOND, _SECOND, 1_000_000, 1000)
+"""An fsimage's dump holds minutes, some tables seconds, HDFS milliseconds; others nanoseconds."""
 
 _OF_WINDOWS = ("channel", "window", "start_seconds", "valid_samples", "valid_frames", "flags")
 _STORAGE_CLASSES: tuple[tuple[type[StorageError], Cause], ...] = (
@@ -271,3 +274,25 @@ class _Reading:
 
     def _offset(self) -> int | None:
         return None if self.reader is None else self.reader.tell()
+
+
+def same_time(listed: int | None, found: int) -> bool:
+    """Whether a file's time, rounded to the listing's resolution, equals the listed time.
+
+    Args:
+        listed: nanoseconds since 1970, rounded down to the resolution of the listing; None if the
+            listing has no time: then every time is accepted.
+        found: the time that storage reports now, in nanoseconds since 1970.
+    """
+    if listed is None:
+        return True
+    resolution = next((each for each in _RESOLUTIONS if listed % each == 0), 1)
+    return found // resolution * resolution == listed
+
+
+def utc(nanoseconds: int) -> str:
+    """Format a time to the nanosecond; a year that 64 bits do not hold gives the plain number."""
+    try:
+        return f"{np.datetime64(nanoseconds, 'ns')}Z"
+    except OverflowError:
+        return f"{nanoseconds} ns since 1970"

@@ -12,7 +12,6 @@ from audioloom_stage.progress_bar import Progress
 from audioloom_storage import Location, locate
 
 from audioloom_featurizer.errors import InvalidOption
-from audioloom_featurizer.inventory.delta import new_recordings
 from audioloom_featurizer.inventory.labels.jdbc import with_password, without_parameters
 from audioloom_featurizer.inventory.labels.path_pattern import (
     KEY,
@@ -20,13 +19,13 @@ from audioloom_featurizer.inventory.labels.path_pattern import (
     label_by_pattern,
 )
 from audioloom_featurizer.inventory.labels.table import join_labels, label_columns, read_labels
-from audioloom_featurizer.inventory.sample import sample_rows
 from audioloom_featurizer.inventory.scan_report import ScanReport
 from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, each_once, without_label
 from audioloom_featurizer.inventory.sources.parallel_walk import ListingSpec, list_in_tasks
 from audioloom_featurizer.inventory.sources.selection import Selection
 from audioloom_featurizer.inventory.sources.table import recordings_in_table
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes, recordings_among
+from audioloom_featurizer.inventory.subset import new_recordings, sample_rows
 from audioloom_featurizer.settings import ScanSettings
 from audioloom_featurizer.streams import sorted_batches
 

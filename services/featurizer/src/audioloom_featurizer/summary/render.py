@@ -8,8 +8,13 @@ from typing import Any
 from audioloom_runs.tables import facts
 from audioloom_stage.escapes import printable
 
-from audioloom_featurizer.summary.duplicates import Copy, Duplicates
-from audioloom_featurizer.summary.statistics import LENGTHS, Lengths, RunStatistics
+from audioloom_featurizer.summary.statistics import (
+    LENGTHS,
+    Copy,
+    Duplicates,
+    Lengths,
+    RunStatistics,
+)
 
 MOST_SHOWN = 20
 

@@ -1,4 +1,4 @@
-"""What has come since a listing."""
+"""What has come since a listing, and samples of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.errors import BadInventory, InvalidOption, NothingNew
+from audioloom_featurizer.inventory.schema import batch_of
+from audioloom_featurizer.inventory.subset import sample_rows
+from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_manifest.errors import MissingManifest
 from audioloom_manifest.reader import read_manifest
 from audioloom_stage.result import Result
 from featurizer_work import run, scan, write_wav
+from hypothesis import given
+from hypothesis import strategies as st
 from manifest_editing import write_manifest
 
 
@@ -91,3 +96,25 @@ def test_what_was_dropped_comes_again(source: Path, root: Path) -> None:
         source, root, pattern="(?P<label>yes)/.*", unlabelled="drop", since=str(first.text)
     )
     assert [f"yes/s{number}-take.wav" for number in (0, 2, 4, 6)] == paths(second)
+
+
+@given(st.sets(st.text("abé/", min_size=1, max_size=4)), st.integers(1, 20), st.integers(1, 20))
+def test_a_larger_sample_contains_a_smaller_one(paths: set[str], one: int, other: int) -> None:
+    """In the order of the paths, whatever batches they come in."""
+    ordered = sorted(paths, key=str.encode)
+    whole = [batch_of(path=ordered[at : at + 3]) for at in range(0, len(ordered), 3)]
+    taken = [
+        [path for batch in sample_rows(whole, most, Tally()) for path in batch[0].to_pylist()]
+        for most in sorted((one, other))
+    ]
+    assert [min(most, len(paths)) for most in sorted((one, other))] == [*map(len, taken)]
+    assert set(taken[0]) <= set(taken[1])
+    assert all(sorted(each, key=str.encode) == each for each in taken)
+
+
+def test_a_scan_of_a_sample(source: Path, root: Path) -> None:
+    """A run of its own, with labels; all recordings that it has are those of the whole."""
+    data = scan(source, root, limit=3).data
+    assert (3, 3) == (data["recordings"], data["labelled"])
+    assert scan(source, root, limit=3).data["already_committed"]
+    assert 7 == scan(source, root).data["recordings"]
