@@ -82,7 +82,8 @@ def write_features(
             _write_arrow(df, folder)
         else:
             _write_spark(df, folder, settings)
-        return commit_table(open_table(folder), settings).opened
+        opened, _, _ = commit_table(open_table(folder), settings)
+        return opened
 
 
 def _write_spark(df: Any, folder: Location, settings: ImportSettings) -> None:

@@ -1,6 +1,6 @@
 """`import`: make committed features of a table of windows that another program computed."""
 
-from dataclasses import dataclass
+from collections import Counter
 
 import structlog
 from audioloom_manifest.kinds import FeaturesManifest
@@ -19,27 +19,18 @@ from audioloom_featurizer.settings import ImportSettings
 from audioloom_featurizer.streams import sorted_batches, stored
 from audioloom_featurizer.tables.columns import VALUES, window_columns
 from audioloom_featurizer.tables.intake import Intake
-from audioloom_featurizer.tables.recipe import plan_import, windows_per_file
+from audioloom_featurizer.tables.recipe import FILE_BYTES, FILE_WINDOWS, plan_import
 from audioloom_featurizer.tables.recordings import Recordings, write_files
 from audioloom_featurizer.tables.values import form_of
 
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Imported:
-    """The run of an import, whether it was committed before, and the counts of the table."""
-
-    opened: Opened[FeaturesManifest]
-    already: bool
-    tally: Tally
-
-
 def import_table(settings: ImportSettings) -> Result:
     """Commit the features of a table, unless they are committed already."""
     bind(input=settings.table)
-    done = commit_table(open_table(locate(settings.table)), settings)
-    manifest, counts = done.opened.manifest, done.tally.counts
+    opened, already, counts = commit_table(open_table(locate(settings.table)), settings)
+    manifest = opened.manifest
     facts: dict[str, JSON] = {
         "feature": manifest.recipe.feature.model_dump(mode="json"),
         "recordings": manifest.stats.recordings,
@@ -50,14 +41,19 @@ def import_table(settings: ImportSettings) -> Result:
         "dropped": counts["dropped"],
     }
     useful = ("featurizer inspect", "featurizer verify", "sharder plan")
-    return committed_result(done.opened, facts, *useful, already=done.already)
+    return committed_result(opened, facts, *useful, already=already)
 
 
-def commit_table(table: Table, settings: ImportSettings) -> Imported:
+def commit_table(
+    table: Table, settings: ImportSettings
+) -> tuple[Opened[FeaturesManifest], bool, Counter[str]]:
     """Commit the features of an open table, unless they are committed already.
 
     Nothing is written below the root before the whole table was checked. Values and rows go through
     local files, so memory does not grow with the table.
+
+    Returns:
+        The run, whether it was committed before, and the counts of the table.
 
     Raises:
         NoWindows, BadTable, BadWindows, Unlabelled: the table cannot be used.
@@ -75,17 +71,17 @@ def commit_table(table: Table, settings: ImportSettings) -> Imported:
         root, sha256 = locate(settings.root), intake.sha256
         plan, feature = plan_import(settings, form, sha256, mixed=intake.mixed, root=root)
         if (standing := find_run(plan)) is not None:
-            return Imported(standing, already=True, tally=intake.tally)
+            return standing, True, intake.tally.counts
         attempt = new_attempt({"table": settings.table})
         with progress(intake.taken, "writing", "windows") as bar:
             files = []
-            most = windows_per_file(form)
+            most = max(1, min(FILE_WINDOWS, FILE_BYTES // form.width))
             for entry in write_files(rows, values, feature, plan.folder, most):
                 files.append(entry)
                 bar.advance(entry.records or 0)
     committed = commit(plan, attempt, files, recordings.stats())
     log.info("committed" if committed.ours else "already committed")
-    return Imported(committed.opened, already=not committed.ours, tally=intake.tally)
+    return committed.opened, not committed.ours, intake.tally.counts
 
 
 def _warn(tally: Tally) -> None:

@@ -30,7 +30,7 @@ from audioloom_featurizer.tables.columns import (
     kind_of,
     read_columns,
 )
-from audioloom_featurizer.tables.recipe import window_samples
+from audioloom_featurizer.tables.recipe import DEFAULT_RATE
 from audioloom_featurizer.tables.values import ValuesForm, WrongValues, check_depth, read_values
 
 _CHUNK_BYTES = 8 << 20
@@ -94,10 +94,12 @@ class Intake:
             Unlabelled: after the last row, windows have no label.
         """
         rows = max(1, min(_MOST_ROWS, _CHUNK_BYTES // (8 * self.form.count)))
+        rate = self.settings.sample_rate or DEFAULT_RATE
+        samples = round((self.settings.window_seconds or 0) * rate)
         for chunk in self.table.read(columns_read(self.columns), rows):
             bar.advance(chunk.batch.num_rows)
             self._check_types(chunk)
-            batch = read_columns(chunk, self.columns, self.form, window_samples(self.settings))
+            batch = read_columns(chunk, self.columns, self.form, samples)
             values = self._values(chunk, batch)
             batch, values = self._labelled(batch, values)
             infinite = pa.array(~np.isfinite(values).all(axis=1))

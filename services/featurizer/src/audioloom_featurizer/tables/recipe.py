@@ -47,11 +47,6 @@ def check_not_imported(opened: Opened[FeaturesManifest]) -> None:
         )
 
 
-def windows_per_file(form: ValuesForm) -> int:
-    """Most windows in a file, unless one recording has more."""
-    return max(1, min(FILE_WINDOWS, FILE_BYTES // form.width))
-
-
 def plan_import(
     settings: ImportSettings, form: ValuesForm, sha256: str, *, mixed: bool, root: Location
 ) -> tuple[Plan, Feature]:
@@ -83,8 +78,3 @@ def plan_import(
         unit_recordings=FILE_WINDOWS,
     )
     return Plan.of("features", recipe, (), root, settings.name), feature
-
-
-def window_samples(settings: ImportSettings) -> int:
-    """Samples of a window; 0 if nobody said how long a window is."""
-    return round((settings.window_seconds or 0) * (settings.sample_rate or DEFAULT_RATE))
