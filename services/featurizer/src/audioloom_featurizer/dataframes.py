@@ -102,7 +102,6 @@ def _write_spark(df: Any, folder: Location, settings: ImportSettings) -> None:
 
 
 def _write_arrow(data: Any, folder: Location) -> None:
-    """Write record batches to a local Parquet file."""
     batches = _batches(data)
     first = next(batches, data if isinstance(data, pa.Table) else pa.table({}))
     made = Path(folder.path)

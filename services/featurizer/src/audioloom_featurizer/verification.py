@@ -136,7 +136,6 @@ class _Check:
     seconds: list[float] = field(default_factory=list)
 
     def problem(self, where: object, text: str) -> None:
-        """Add a problem."""
         self.problems.append(f"{where}: {text}")
 
     def unit(self, unit: Unit, entries: list[FileEntry]) -> None:

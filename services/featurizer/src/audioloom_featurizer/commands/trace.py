@@ -68,7 +68,6 @@ class _Search:
     found: set[str] = field(default_factory=set)
 
     def recordings(self, opened: Opened[Any]) -> Run | None:
-        """Search an inventory."""
         paths: set[str] = set()
         for batch in read_batches(inventory_location(opened), ("path", "group")):
             paths.update(self._rows(batch))
@@ -114,7 +113,6 @@ class _Search:
         return _run(opened, MADE_FROM) if holds else None
 
     def _rows(self, table: pa.Table | pa.RecordBatch) -> list[str]:
-        """The paths of the wanted rows."""
         paths = table.column("path")
         chosen = pc.is_in(table.column("group"), value_set=pa.array(self.groups, pa.string()))
         if self.path is not None:

@@ -99,7 +99,6 @@ class _Entry(tarfile.TarInfo):
 
     @classmethod
     def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
-        """Read the next entry."""
         try:
             return super().fromtarfile(tarfile)
         except HeaderError as error:

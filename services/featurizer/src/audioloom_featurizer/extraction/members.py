@@ -113,7 +113,6 @@ class _Opened:
         return cast("IO[bytes]", Slice(self._scratch, self._places[name], size))
 
     def close(self) -> None:
-        """Free memory, disk and connection."""
         self._scratch.close()
         self._file.close()
 

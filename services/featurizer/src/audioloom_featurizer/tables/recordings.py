@@ -168,7 +168,6 @@ def _groups(table: pa.Table, values: BufferedRandom, feature: Feature) -> Iterat
 
 
 def _starts(rows: pa.Table) -> NDArray[np.int64]:
-    """The rows where a recording begins."""
     return np.flatnonzero(pc.invert(equals_previous(_column(rows, "recording"), None)))
 
 
