@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from audioloom_manifest.kinds import ShardsManifest
+from audioloom_manifest.reader import Opened
 from audioloom_storage import locate
 from audioloom_storage_testing import CountingStore
 from audioloom_trainer.capacity import lines_of
@@ -23,10 +25,14 @@ WINDOW, BATCH = 2, 7
 
 
 @pytest.fixture
-def shard_set(tmp_path: Path) -> ShardSet:
+def shards(tmp_path: Path) -> Opened[ShardsManifest]:
     """Twenty-four shards of six lanes."""
-    made = make_shards(tmp_path, records={"train": 120}, lanes=6, shards={"train": 24})
-    return open_shards(made)
+    return make_shards(tmp_path, records={"train": 120}, lanes=6, shards={"train": 24})
+
+
+@pytest.fixture
+def shard_set(shards: Opened[ShardsManifest]) -> ShardSet:
+    return open_shards(shards)
 
 
 @contextmanager
@@ -59,18 +65,20 @@ def test_the_least_cache_is_enough_and_less_is_not(
     small.close()
 
 
-def planned(shard_set: ShardSet, window: int = 8, **more: object) -> dict[str, tuple[float, str]]:
+def planned(
+    shards: Opened[ShardsManifest], window: int = 8, **more: object
+) -> dict[str, tuple[float, str]]:
     """The lines by name: amount and verdict."""
     settings = PlanSettings(shards="here", capacity=True, **more)  # type: ignore[arg-type]
-    lines = lines_of(shard_set, settings, window=window, recordings=120, list_bytes=10_000)
+    lines = lines_of(settings, shards.manifest, open_shards(shards), window)
     return {line.name: (line.amount, line.verdict) for line in lines}
 
 
 def test_calls_while_training_are_those_of_the_progress_file(
-    shard_set: ShardSet, tmp_path: Path
+    shards: Opened[ShardsManifest], tmp_path: Path
 ) -> None:
     """Of each worker, as often as it writes one."""
-    predicted, _ = planned(shard_set, replicas=3)["NameNode: calls while training"]
+    predicted, _ = planned(shards, replicas=3)["NameNode: calls while training"]
     with CountingStore(tmp_path / "calls").installed() as store:
         for rank in range(3):
             file = ProgressFile(locate(tmp_path), rank, {})
@@ -82,28 +90,30 @@ def test_calls_while_training_are_those_of_the_progress_file(
         assert predicted * EVERY_SECONDS == store.calls.total() - first - reads
 
 
-def test_what_a_run_would_refuse_is_red(shard_set: ShardSet) -> None:
+def test_what_a_run_would_refuse_is_red(shards: Opened[ShardsManifest]) -> None:
     """Replicas that do not divide the lanes, a cache without room for one window of each."""
     name = "replicas (allowed: 1, 2, 3, 6)"
     assert {"green": 3, "red": 4} == {
-        planned(shard_set, replicas=count)[name][1]: count for count in (3, 4)
+        planned(shards, replicas=count)[name][1]: count for count in (3, 4)
     }
-    least, verdict = planned(shard_set, window=WINDOW)["least cache of a worker"]
+    least, verdict = planned(shards, window=WINDOW)["least cache of a worker"]
     assert "green" == verdict
-    small = planned(shard_set, window=WINDOW, cache_bytes=int(least) - 1)
+    small = planned(shards, window=WINDOW, cache_bytes=int(least) - 1)
     assert "red" == small["least cache of a worker"][1]
 
 
-def test_shards_are_staged_again_if_the_cache_is_too_small(shard_set: ShardSet) -> None:
+def test_shards_are_staged_again_if_the_cache_is_too_small(shards: Opened[ShardsManifest]) -> None:
     """In every epoch; otherwise in the first alone."""
-    once = planned(shard_set, epochs=5)
-    again = planned(shard_set, epochs=5, cache_bytes="1kB")
+    once = planned(shards, epochs=5)
+    again = planned(shards, epochs=5, cache_bytes="1kB")
     assert 5 * once["bytes read by a worker"][0] == again["bytes read by a worker"][0]
     opens = [each["NameNode: open"][0] for each in (once, again)]
     assert 5 * (opens[0] - 2) == opens[1] - 2
 
 
-def test_checkpoints_are_predicted_for_a_model_of_known_size(shard_set: ShardSet) -> None:
+def test_checkpoints_are_predicted_for_a_model_of_known_size(
+    shards: Opened[ShardsManifest],
+) -> None:
     """Without --parameters nobody knows."""
-    assert "a checkpoint, at least" not in planned(shard_set)
-    assert planned(shard_set, parameters=757 * 10**6)["a checkpoint, at least"][0] == 12
+    assert "a checkpoint, at least" not in planned(shards)
+    assert planned(shards, parameters=757 * 10**6)["a checkpoint, at least"][0] == 12

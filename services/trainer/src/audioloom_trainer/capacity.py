@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil, inf, prod
 
 from audioloom_manifest.envelope import Cost
-from audioloom_manifest.publication import Plan
+from audioloom_manifest.kinds import ShardsManifest
 from audioloom_runs.capacity import (
     BLOCK_READS_BYTES,
     CALLS_PER_SECOND,
@@ -21,8 +21,9 @@ from audioloom_runs.prediction import Expected
 from audioloom_trainer.input.batches import Replicas, least_cache, steps_of
 from audioloom_trainer.input.sampler import allowed_replicas
 from audioloom_trainer.runs.progress import EVERY_SECONDS
-from audioloom_trainer.settings import DEFAULT_MODEL, PlanSettings, RunSettings
+from audioloom_trainer.settings import DEFAULT_MODEL, PlanSettings
 from audioloom_trainer.shards.shard_set import ShardSet
+from audioloom_trainer.training.spec import RunSpec
 
 STAGED_BYTES = 757 * 10**6
 """Bytes that a process reads, digests and writes in a second at most; a network may be slower."""
@@ -61,20 +62,14 @@ def run_calls(shards: int, workers: int, epochs_read: int) -> Counter[str]:
     return calls(opens=2 * shards * epochs_read + 2 * workers, lists=listings)
 
 
-def cost_of(
-    plan: Plan,
-    shard_set: ShardSet,
-    settings: RunSettings,
-    replicas: int,
-    cores: int,
-    parameters: int = 0,
-) -> dict[str, Cost]:
-    """What a training is predicted to take with replicas of so many cores each."""
-    train = shard_set.split("train").layout.total
+def cost_of(spec: RunSpec, replicas: int, parameters: int = 0) -> dict[str, Cost]:
+    """What a training is predicted to take with so many replicas, each with a worker's cores."""
+    settings, shard_set, cores = spec.settings, spec.shard_set, spec.cores
+    train = spec.train.layout.total
     scored = {name: split.layout.total for name, split in shard_set.splits.items()}
     trained, of_val = train * settings.epochs, scored.get("val", 0) * settings.epochs
     records = trained + SCORED * (of_val + sum(scored.values()) - train)
-    steps = steps_of(train, settings.batch_size) * settings.epochs
+    steps = spec.steps * settings.epochs
     values = records * prod(shard_set.shape) * VALUE_SECONDS / cores / replicas
     files = [file for split in shard_set.splits.values() for file in split.files()]
     size = sum(file.content.bytes for file in files) // replicas
@@ -84,7 +79,7 @@ def cost_of(
     step = STEP_SECONDS + (SYNC_SECONDS if replicas > 1 else 0)
     work = Expected(START_SECONDS, steps * step + values + cache / STAGED_BYTES)
     return predict_cost(
-        plan,
+        spec.plan,
         same=("model", "callbacks", "keras", "deterministic"),
         cores=cores * replicas,
         seconds=work if known else replace(work, doubt=MODEL_DOUBT),
@@ -95,18 +90,11 @@ def cost_of(
 
 
 def lines_of(
-    shard_set: ShardSet, settings: PlanSettings, *, window: int, recordings: int, list_bytes: int
+    settings: PlanSettings, manifest: ShardsManifest, shard_set: ShardSet, window: int
 ) -> list[Line]:
-    """What the training takes, line by line.
-
-    Args:
-        shard_set: the shards.
-        settings: of the training.
-        window: shards of a lane that are shuffled together.
-        recordings: their number.
-        list_bytes: of the list of files, which every worker reads.
-    """
+    """What the training takes, line by line; *window* shards of a lane are shuffled together."""
     train, workers = shard_set.split("train"), settings.replicas
+    recordings = sum(split.recordings for split in manifest.stats.splits.values())
     each_epoch = [split for name, split in shard_set.splits.items() if name in {"train", "val"}]
     shards = [shard for split in each_epoch for shard in split.shards]
     size = sum(shard.bytes for shard in shards)
@@ -119,7 +107,7 @@ def lines_of(
     progress = workers * calls(files=1, blocks=1, removed=1).total() / EVERY_SECONDS
     state = (settings.parameters or 0) * STATE_BYTES
     memory = 2 * len(shards) * ENTRY_BYTES
-    hottest = max(workers * list_bytes, state)
+    hottest = max(workers * manifest.files.bytes, state)  # every worker reads the list of files
     named = f"replicas (allowed: {', '.join(map(str, allowed))})"
     return [
         Line("recordings", recordings),

@@ -11,7 +11,7 @@ from audioloom_manifest.publication import commit
 from audioloom_manifest.reader import read_manifest
 from audioloom_runs.attempts import new_attempt
 from audioloom_trainer.models.source import find_model
-from audioloom_trainer.runs.artifacts import write_sources
+from audioloom_trainer.runs.artifacts import kept_sources, write_files
 from audioloom_trainer.settings import RunSettings
 from audioloom_trainer.training.spec import make_plan
 from shard_maker import make_shards
@@ -30,7 +30,8 @@ def project(tmp_path: Path) -> Path:
     model = find_model(settings.model)
     plan = make_plan(settings, model, None, read_manifest(settings.shards, expect="shards"))
     stats = TrainingRunStats(steps=1, records=8, replicas=1, parameters=1, scores={})
-    commit(plan, new_attempt("trainer", {}), write_sources(plan.folder, model), stats)
+    files = write_files(plan.folder, kept_sources(model))
+    commit(plan, new_attempt("trainer", {}), files, stats)
     return tmp_path
 
 

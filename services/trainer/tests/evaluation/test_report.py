@@ -16,7 +16,7 @@ from audioloom_trainer.evaluation.report import (
     split_scores,
     with_mean_baseline,
 )
-from audioloom_trainer.runs.artifacts import write_results
+from audioloom_trainer.runs.artifacts import result_files, write_files
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
@@ -40,7 +40,7 @@ def test_what_json_cannot_say_is_refused_not_written(tmp_path: Path) -> None:
     """A run is never committed with half a report."""
     bad = FINISHED | {"history": [{"loss": float("nan")}]}
     with pytest.raises(ValueError, match="JSON"):
-        write_results(locate(tmp_path), **bad)
+        write_files(locate(tmp_path), result_files(**bad))
     assert [] == list(tmp_path.rglob("*.json"))
 
 
@@ -145,9 +145,8 @@ def test_how_sure_the_model_was_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_files_are_named_by_their_content(tmp_path: Path) -> None:
     """So what an earlier try left is taken as it is, and nothing depends on when or where."""
-    first = write_results(locate(tmp_path / "a"), **FINISHED)
-    again = write_results(locate(tmp_path / "a"), **FINISHED)
-    elsewhere = write_results(locate(tmp_path / "b"), **FINISHED)
+    files = result_files(**FINISHED)
+    first, again, elsewhere = (write_files(locate(tmp_path / each), files) for each in "aab")
     assert first == again == elsewhere
     assert ["weights", "model", "history", "evaluation"] == [entry.role for entry in first]
     for entry in first:

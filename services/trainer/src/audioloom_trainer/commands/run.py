@@ -11,7 +11,7 @@ import time
 import structlog
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.publication import find_committed
-from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.reader import Opened
 from audioloom_runs.scores import tell_scores
 from audioloom_stage.errors import BadConfiguration
 from audioloom_stage.logs import bind
@@ -20,15 +20,13 @@ from audioloom_stage.result import Result
 from audioloom_trainer.capacity import cost_of
 from audioloom_trainer.distributed.cluster import Cluster, read_cluster
 from audioloom_trainer.input.integrity import check_files_exist
-from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.checkpoint import newest_checkpoint
 from audioloom_trainer.runs.committed_run import export_command
 from audioloom_trainer.runs.layout import read_launch
 from audioloom_trainer.runtime.retry import LIMIT
 from audioloom_trainer.runtime.signals import StopRequest
 from audioloom_trainer.settings import RunSettings
-from audioloom_trainer.shards.shard_set import open_shards
-from audioloom_trainer.training.spec import RunSpec, check_replicas, make_plan
+from audioloom_trainer.training.spec import check_replicas, make_spec
 
 log = structlog.get_logger()
 
@@ -37,38 +35,24 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     """Train and commit the run, unless it is committed already."""
     LIMIT.seconds, began = settings.storage_timeout, time.monotonic()
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
-    model = find_model(settings.model)
-    callbacks = find_model(settings.callbacks, "--callbacks") if settings.callbacks else None
-    shards = read_manifest(settings.shards, expect="shards")
     if launch.folder is not None and settings.name not in (None, launch.folder.name):
         raise BadConfiguration(
             where="AUDIOLOOM_RUN_FOLDER",
             expected=f"a folder of the name {settings.name!r}, which --name gives",
             found=str(launch.folder),
         )
-    plan = make_plan(settings, model, callbacks, shards, launch.folder)
-    bind(run=plan.name, rank=cluster.rank)
-    if (standing := find_committed(plan)) is not None:
+    spec = make_spec(settings, cluster, launch)
+    bind(run=spec.plan.name, rank=cluster.rank)
+    if (standing := find_committed(spec.plan)) is not None:
         log.info("already committed", manifest=str(standing.location))
         return _result(standing, cluster, ours=False)
 
-    spec = RunSpec(
-        settings=settings,
-        plan=plan,
-        model=model,
-        callbacks=callbacks,
-        shard_set=open_shards(shards),
-        feature=shards.manifest.stats.feature.name,
-        cluster=cluster,
-        launch=launch,
-    )
     check_replicas(spec.train, cluster.size)
     resume = None
     if cluster.is_chief:  # with every worker, storage would be asked as many times
         check_files_exist(spec.shard_set, spec.shard_set.splits)
         resume = newest_checkpoint(spec.plan.folder, spec.recipe)
-        cost = cost_of(plan, spec.shard_set, settings, cluster.size, spec.cores)
-        spec.cost.update(cost)
+        spec.cost.update(cost_of(spec, cluster.size))
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 

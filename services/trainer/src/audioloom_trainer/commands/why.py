@@ -5,14 +5,15 @@ from functools import partial
 from hashlib import sha256
 
 from audioloom_manifest.kinds import TrainingRunManifest
-from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.reader import Opened
 from audioloom_runs.attempts import new_attempt
 from audioloom_runs.why import Options, why
 from audioloom_stage.result import Result
 
-from audioloom_trainer.models.source import ModelSource, find_model
+from audioloom_trainer.distributed.cluster import Cluster
+from audioloom_trainer.runs.layout import Launch
 from audioloom_trainer.settings import RunSettings
-from audioloom_trainer.training.spec import make_plan
+from audioloom_trainer.training.spec import RunSpec, make_spec
 
 _NAMES = {
     "algorithm": "the revision of the algorithm",
@@ -30,25 +31,20 @@ _LIBRARIES = ("keras", "numpy", "tensorflow", "tensorflow-cpu")
 
 def explain(settings: RunSettings) -> Result:
     """Compare the training that the settings ask for with the nearest finished one."""
-    model = find_model(settings.model)
-    callbacks = find_model(settings.callbacks, "--callbacks") if settings.callbacks else None
-    plan = make_plan(settings, model, callbacks, read_manifest(settings.shards, expect="shards"))
+    spec = make_spec(settings, Cluster(), Launch())
     attempt = new_attempt("trainer", {}, libraries=_LIBRARIES)
     if version := attempt.versions.pop("tensorflow-cpu", None):  # a run notes what it imported
         attempt.versions["tensorflow"] = version
-    sources = [model] if callbacks is None else [model, callbacks]
-    return why(plan, attempt, Options(settings, _NAMES), partial(_changed_files, sources))
+    return why(spec.plan, attempt, Options(settings, _NAMES), partial(_changed_files, spec))
 
 
-def _changed_files(
-    sources: list[ModelSource], nearest: Opened[TrainingRunManifest]
-) -> Iterator[str]:
+def _changed_files(spec: RunSpec, nearest: Opened[TrainingRunManifest]) -> Iterator[str]:
     """Yield which files of the functions differ from those that the run keeps."""
     recipe = nearest.manifest.recipe
-    for source, before in zip(sources, (recipe.model, recipe.callbacks), strict=False):
-        if before is None or before.sha256 is None or source.sha256 == before.sha256:
+    for source, before in ((spec.model, recipe.model), (spec.callbacks, recipe.callbacks)):
+        if source is None or before is None or source.sha256 == before.sha256:
             continue
-        folder = f"source/{before.sha256[:12]}/"
+        folder = f"source/{str(before.sha256)[:12]}/"
         kept = {
             (entry.path.removeprefix(folder), entry.sha256)
             for entry in nearest.files("source")

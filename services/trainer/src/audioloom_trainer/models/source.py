@@ -1,10 +1,14 @@
 """Find and identify a model function without importing its module.
 
 A function of this package is identified by its name and a revision, any other function by the
-digest of its file and of the modules beside it that it imports. Importing the file would import
-TensorFlow; without it, a committed run is recognised in milliseconds.
+digest of its file and of the modules beside it that it imports. They are found by parsing:
+importing the file would run it, and import TensorFlow. So a committed run is recognised in
+milliseconds.
 """
 
+import ast
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import extract_tb
@@ -12,7 +16,6 @@ from traceback import extract_tb
 from audioloom_stage.functions import find_function
 
 from audioloom_trainer.errors import BadModel
-from audioloom_trainer.models.source_files import digest_of, source_files
 
 BUILTIN = "builtin"
 """Stands for the module of a function that this package brings."""
@@ -27,6 +30,8 @@ _REVISIONS = {
 A comment, or another way to write the same network, keeps the revision: runs keep their identity.
 """
 
+MOST_FILES = 1000
+_MOST_BYTES = 16 << 20
 _HINT = "Give it as package.module:function, path/to/file.py:function or builtin:NAME."
 
 
@@ -92,3 +97,72 @@ def find_builtin(label: str, revision: int | None) -> ModelSource | None:
     if place != BUILTIN or _REVISIONS.get(function, ("", 0))[1] != revision:
         return None
     return find_model(label)
+
+
+def source_files(path: Path, data: bytes) -> dict[str, bytes]:
+    """Read the modules and packages beside a file that it imports, one through another.
+
+    Returns:
+        The contents by path relative to the file's folder, the file itself first.
+
+    Raises:
+        BadModel: there are too many files, or one is too large or cannot be read.
+    """
+    found, todo = {path.name: data}, [path.name]
+    while todo:
+        for module in _imported(found[todo.pop()]):
+            for file in _files_of(path.parent, module):
+                name = file.relative_to(path.parent).as_posix()
+                if name not in found:
+                    found[name] = _read(file)
+                    todo.append(name)
+        if len(found) > MOST_FILES:
+            raise BadModel(
+                where=path,
+                expected=f"at most {MOST_FILES} files of modules beside it",
+                found=f"{len(found)}",
+                hint="Install them as a package.",
+            )
+    return found
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """Return the digest of a function's files: of one file, its SHA-256."""
+    digests = {name: hashlib.sha256(data) for name, data in files.items()}
+    if len(digests) == 1:
+        return next(iter(digests.values())).hexdigest()
+    whole = hashlib.sha256()
+    for name, digest in sorted(digests.items()):
+        whole.update(name.encode() + b"\0" + digest.digest())
+    return whole.hexdigest()
+
+
+def _imported(data: bytes) -> Iterator[str]:
+    """Yield the first part of each module that a file imports; nothing of a file with an error."""
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):  # the import reports it
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _files_of(folder: Path, module: str) -> list[Path]:
+    """List the files of a module or a package of a folder; of any other module, none."""
+    if (folder / module / "__init__.py").is_file():
+        return sorted((folder / module).rglob("*.py"))
+    file = folder / f"{module}.py"
+    return [file] if file.is_file() else []
+
+
+def _read(file: Path) -> bytes:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise BadModel(where=file, expected="a readable file", found=str(error)) from None
+    if len(data) > _MOST_BYTES:
+        raise BadModel(where=file, expected="a Python file", found=f"{len(data)} bytes")
+    return data

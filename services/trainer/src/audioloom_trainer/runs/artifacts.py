@@ -5,7 +5,7 @@ run was made. So a run that is deleted and made again has the same files and the
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any
@@ -18,67 +18,57 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.models.source import ModelSource
 from audioloom_trainer.runs.npz import dump_arrays
+from audioloom_trainer.runtime.retry import with_retries
+
+Made = tuple[FileEntry, bytes]
+"""A file before it is written: its entry in the manifest, and its content."""
 
 
-def write_results(
-    folder: Location,
-    *,
+def made(role: str, data: bytes, path: str, suffix: str = "") -> Made:
+    """Make a file; with a *suffix*, its path ends with a digest of its content and the suffix."""
+    digest = sha256(data).hexdigest()
+    where = f"{path}-{digest[:12]}{suffix}" if suffix else path
+    return FileEntry(path=where, bytes=len(data), sha256=digest, role=role), data
+
+
+def result_files(
     weights: Mapping[str, NDArray[np.generic]],
     config: dict[str, Any],
     history: Sequence[Mapping[str, float]],
     evaluation: dict[str, Any],
-) -> list[FileEntry]:
-    """Write the files into the run folder, and keep the files of an earlier attempt unchanged.
+) -> list[Made]:
+    """Make the files of the results.
 
     The weights are in the model's order; the configuration is Keras's, without weights.
     """
-    contents = {
-        "weights": ("npz", dump_arrays(weights)),
-        "model": ("json", _json(config)),
-        "history": ("json", _json({"epochs": history})),
-        "evaluation": ("json", _json(evaluation)),
-    }
+    objects = {"model": config, "history": {"epochs": history}, "evaluation": evaluation}
     return [
-        write_file(folder, entry_of("model/", role, suffix, data), data)
-        for role, (suffix, data) in contents.items()
+        made("weights", dump_arrays(weights), "model/weights", ".npz"),
+        *(made(role, _json(value), f"model/{role}", ".json") for role, value in objects.items()),
     ]
 
 
-def write_sources(folder: Location, *sources: ModelSource) -> list[FileEntry]:
-    """Write the files of the user's functions into the run folder, so that they are not lost.
+def kept_sources(*sources: ModelSource) -> list[Made]:
+    """Make the files of the user's functions, so that they are not lost.
 
-    Nothing runs them from there unless a user names them by `--model`.
+    Nothing runs them from the run folder unless a user names them by `--model`.
     """
     contents = {
         f"source/{str(source.sha256)[:12]}/{name}": data
         for source in sources
         for name, data in source.files
     }
-    entries = [
-        FileEntry(path=path, bytes=len(data), sha256=sha256(data).hexdigest(), role="source")
-        for path, data in contents.items()
-    ]
-    return [write_file(folder, entry, contents[entry.path]) for entry in entries]
+    return [made("source", data, path) for path, data in contents.items()]
 
 
-def write_report(folder: Location, html: str) -> FileEntry:
-    """Write the report into the run folder."""
-    data = html.encode()
-    return write_file(folder, entry_of("", "report", "html", data), data)
-
-
-def entry_of(below: str, role: str, suffix: str, data: bytes) -> FileEntry:
-    """Make the manifest's entry for a file of a role; its name is a digest of its content."""
-    digest = sha256(data).hexdigest()
-    path = f"{below}{role}-{digest[:12]}.{suffix}"
-    return FileEntry(path=path, bytes=len(data), sha256=digest, role=role)
-
-
-def write_file(folder: Location, entry: FileEntry, data: bytes) -> FileEntry:
-    """Write a file that is named by its content; an existing file is kept unchanged."""
-    with suppress(AlreadyExists):
-        publish(folder / entry.path, data)
-    return entry
+def write_files(folder: Location, files: Iterable[Made]) -> list[FileEntry]:
+    """Write files into the run folder; keep those of an earlier attempt, which are equal."""
+    entries = []
+    for entry, data in files:
+        with suppress(AlreadyExists):
+            with_retries(publish, folder / entry.path, data)
+        entries.append(entry)
+    return entries
 
 
 def _json(value: Any) -> bytes:

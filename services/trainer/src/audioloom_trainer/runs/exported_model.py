@@ -4,7 +4,6 @@ The SavedModel takes windows of features and returns labels and scores. Serving 
 audioloom nor a list of labels.
 """
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,20 +12,18 @@ from typing import Any
 import keras
 import structlog
 import tensorflow as tf
-from audioloom_manifest.envelope import FileEntry
 
 from audioloom_trainer.errors import describe_error
 from audioloom_trainer.models.keras_compat import is_legacy, library
 from audioloom_trainer.models.predictions import class_scores
-from audioloom_trainer.runs.artifacts import entry_of
+from audioloom_trainer.models.source import digest_of
+from audioloom_trainer.runs.artifacts import Made, made
 from audioloom_trainer.shards.shard_set import ShardSet
 
 log = structlog.get_logger()
 
 
-def model_files(
-    model: keras.Model, feature: str, trained_on: ShardSet
-) -> list[tuple[FileEntry, bytes]]:
+def model_files(model: keras.Model, feature: str, trained_on: ShardSet) -> list[Made]:
     """Return the model's files in both forms; warn of and omit a form that Keras cannot write.
 
     A long training must not fail for that: the run has the weights anyway.
@@ -35,11 +32,13 @@ def model_files(
         keras_file, folder = Path(scratch, "model.keras"), Path(scratch, "saved-model")
         files = []
         if _written(".keras", model.save, keras_file):
-            data = keras_file.read_bytes()
-            files.append((entry_of("model/", "keras", "keras", data), data))
+            files.append(made("keras", keras_file.read_bytes(), "model/keras", ".keras"))
         given = {"feature": feature, "shape": trained_on.shape, "labels": trained_on.labels}
         if _written("SavedModel", write_saved_model, model, folder, **given):
-            files += _files_of(folder)
+            paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+            inside = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+            place = f"model/saved-model-{digest_of(inside)[:12]}"
+            files += [made("saved-model", data, f"{place}/{n}") for n, data in inside.items()]
     return files
 
 
@@ -53,23 +52,6 @@ def _written(form: str, write: Callable[..., object], *what: Any, **given: Any) 
         )
         return False
     return True
-
-
-def _files_of(folder: Path) -> list[tuple[FileEntry, bytes]]:
-    """Return the files of a SavedModel, below a folder that is named by their content."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-    digests = {name: hashlib.sha256(data) for name, data in files.items()}
-    whole = hashlib.sha256()
-    for name, digest in digests.items():
-        whole.update(name.encode() + b"\0" + digest.digest())
-    made = []
-    for name, data in files.items():
-        path = f"model/saved-model-{whole.hexdigest()[:12]}/{name}"
-        sha256 = digests[name].hexdigest()
-        entry = FileEntry(path=path, bytes=len(data), sha256=sha256, role="saved-model")
-        made.append((entry, data))
-    return made
 
 
 def write_saved_model(

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import structlog
 from audioloom_storage import Unavailable, UnknownOutcome
@@ -16,6 +16,7 @@ from audioloom_storage import Unavailable, UnknownOutcome
 log = structlog.get_logger()
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 @dataclass
@@ -38,7 +39,9 @@ def pauses() -> Iterator[float]:
         pause = min(2 * pause, LIMIT.longest_pause_seconds)
 
 
-def with_retries(action: Callable[[], T], *, given_up: threading.Event | None = None) -> T:
+def with_retries(
+    action: Callable[[*Ts], T], *arguments: *Ts, given_up: threading.Event | None = None
+) -> T:
     """Call *action*, repeat it while storage does not answer, and return its result.
 
     It must be safe to repeat, even after a call with unknown outcome.
@@ -49,7 +52,7 @@ def with_retries(action: Callable[[], T], *, given_up: threading.Event | None = 
     left, given_up = pauses(), given_up or threading.Event()
     while True:
         try:
-            return action()
+            return action(*arguments)
         except (Unavailable, UnknownOutcome) as error:
             pause = next(left, None)
             if pause is None or given_up.is_set():

@@ -37,7 +37,7 @@ from audioloom_trainer.models.build import build_model, configuration
 from audioloom_trainer.models.keras_compat import library, metric_shapes
 from audioloom_trainer.models.state import restore, restore_weights, weights
 from audioloom_trainer.reporting.report import report
-from audioloom_trainer.runs.artifacts import write_file, write_report, write_results, write_sources
+from audioloom_trainer.runs.artifacts import kept_sources, made, result_files, write_files
 from audioloom_trainer.runs.checkpoint import (
     Checkpoint,
     CheckpointRecord,
@@ -78,10 +78,18 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         stop: whether SIGTERM has arrived.
     """
     watch = Stopwatch.of_process()
-    settings, libraries = _execution_settings(spec), ("audioloom-trainer",)
-    attempt = new_attempt("trainer", settings, libraries=libraries, versions=versions())
+    cluster, launch, settings = spec.cluster, spec.launch, spec.settings
+    noted = {
+        "model": settings.model if spec.model.module is not None else spec.model.place,
+        "threads": settings.threads,
+        "checkpoint_steps": settings.checkpoint_steps,
+        "checkpoint_interval": settings.checkpoint_interval,
+        "launch_attempt": launch.attempt,
+        "launch_generation": launch.generation,
+    }
+    libraries = ("audioloom-trainer",)
+    attempt = new_attempt("trainer", noted, libraries=libraries, versions=versions())
     attempt.cost.update(spec.cost)
-    cluster, launch = spec.cluster, spec.launch
     common = {"attempt": launch.attempt, "generation": launch.generation}
     events = ProgressFile(
         spec.plan.folder,
@@ -110,7 +118,7 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
             cores = cluster.size * spec.cores
             makers = {attempt.id, "" if resume is not None else attempt.id}
             note_actual(attempt, spec.plan.folder, files, taken, cores=cores, makers=makers)
-            committed = with_retries(partial(commit, spec.plan, attempt, files, stats))
+            committed = with_retries(commit, spec.plan, attempt, files, stats)
         # A barrier: no worker may end while another worker still needs it.
         require_consensus(gang, {"end": spec.plan.name}, "at the end")
         events.event("done")
@@ -201,21 +209,12 @@ def _results(
         parameters=model.count_params(),
         scores={name: each["scores"] for name, each in shown["splits"].items()},
     )
-    files = with_retries(
-        partial(
-            write_results,
-            folder,
-            weights=values,
-            config=configuration(model),
-            history=history,
-            evaluation=evaluation,
-        )
-    )
     sources = [each for each in (spec.model, spec.callbacks) if each is not None]
-    files += with_retries(partial(write_sources, folder, *sources))
-    files += with_retries(partial(events_of, folder))
-    made = model_files(_alone(spec, model, values), spec.feature, shard_set)
-    files += [with_retries(partial(write_file, folder, *each)) for each in made]
+    results = result_files(values, configuration(model), history, evaluation)
+    files = write_files(folder, [*results, *kept_sources(*sources)])
+    files += with_retries(events_of, folder)
+    feature = spec.shards.manifest.stats.feature.name
+    files += write_files(folder, model_files(_alone(spec, model, values), feature, shard_set))
     intervals = session.timeline.intervals
     seconds, root = session.wall_time(), root_of(folder)
     facts = _facts(spec, stats)
@@ -223,7 +222,7 @@ def _results(
     for name, each in shown["splits"].items():
         each["groups"] = shard_set.split(name).groups
     page = report(spec.plan.name, facts, history, shown, intervals, seconds)
-    files.append(with_retries(partial(write_report, folder, page)))
+    files += write_files(folder, [made("report", page.encode(), "report", ".html")])
     attempt.settings.update(
         devices=describe_devices(),
         workers=spec.cluster.size,
@@ -231,18 +230,6 @@ def _results(
         input_wait=round(summed(intervals).wait, 4) if intervals else 0.0,
     )
     return files, stats
-
-
-def _execution_settings(spec: RunSpec) -> dict[str, Any]:
-    settings, model = spec.settings, spec.model
-    return {
-        "model": settings.model if model.module is not None else model.place,
-        "threads": settings.threads,
-        "checkpoint_steps": settings.checkpoint_steps,
-        "checkpoint_interval": settings.checkpoint_interval,
-        "launch_attempt": spec.launch.attempt,
-        "launch_generation": spec.launch.generation,
-    }
 
 
 def _facts(spec: RunSpec, stats: TrainingRunStats) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 from audioloom_manifest.canonical import digest
@@ -11,7 +12,7 @@ from audioloom_manifest.envelope import Cost, Recipe
 from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunRecipe
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.publication import Plan
-from audioloom_manifest.reader import Opened
+from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.arguments import Value
 from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import Location, locate
@@ -20,10 +21,10 @@ from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.batches import Replicas, least_cache, needed_shards, steps_of
 from audioloom_trainer.input.sampler import Shuffle, allowed_replicas
-from audioloom_trainer.models.source import ModelSource
+from audioloom_trainer.models.source import ModelSource, find_model
 from audioloom_trainer.runs.layout import Launch
 from audioloom_trainer.settings import RunSettings
-from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
+from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split, open_shards
 
 ALGORITHM = 1
 """Raised when the same recipe would give other weights than before."""
@@ -40,12 +41,16 @@ class RunSpec:
     plan: Plan
     model: ModelSource
     callbacks: ModelSource | None
-    shard_set: ShardSet
-    feature: str
+    shards: Opened[ShardsManifest]
     cluster: Cluster
     launch: Launch
     cost: dict[str, Cost] = field(default_factory=dict)
     """What the run is predicted to take, on the chief."""
+
+    @cached_property
+    def shard_set(self) -> ShardSet:
+        """The shards of all splits."""
+        return open_shards(self.shards)
 
     @property
     def recipe(self) -> str:
@@ -79,7 +84,7 @@ class RunSpec:
     @property
     def window(self) -> int:
         """The shards of a lane that are shuffled together."""
-        return window_of(self.plan)
+        return cast("TrainingRunRecipe", self.plan.recipe).shuffle_window
 
 
 @dataclass
@@ -97,6 +102,15 @@ class TrainingPosition:
     stopped: bool = False
     """The callbacks have ended the training before its last epoch."""
     callbacks: list[dict[str, Any]] = field(default_factory=list)
+
+
+def make_spec(settings: RunSettings, cluster: Cluster, launch: Launch) -> RunSpec:
+    """Find the functions and the shards that the settings name, and plan the run."""
+    model = find_model(settings.model)
+    callbacks = find_model(settings.callbacks, "--callbacks") if settings.callbacks else None
+    shards = read_manifest(settings.shards, expect="shards")
+    plan = make_plan(settings, model, callbacks, shards, launch.folder)
+    return RunSpec(settings, plan, model, callbacks, shards, cluster, launch)
 
 
 def make_plan(
@@ -127,11 +141,6 @@ def make_plan(
         return Plan.of("training-run", recipe, (shards.reference(root),), root, settings.name)
     reference = shards.reference(root_of(folder))
     return Plan("training-run", folder.name, folder, recipe, (reference,))
-
-
-def window_of(plan: Plan) -> int:
-    """Return the shards of a lane that are shuffled together."""
-    return cast("TrainingRunRecipe", plan.recipe).shuffle_window
 
 
 def _default_window(shards: Opened[ShardsManifest]) -> int:
