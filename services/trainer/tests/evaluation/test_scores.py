@@ -1,11 +1,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from audioloom_trainer.evaluation.scores import (
+    BINS,
     baselines,
+    binned,
+    calibration,
     class_table,
     confusion_accuracy,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+CONFIDENCE = arrays(np.float32, st.integers(1, 60), elements=st.floats(0, 1, width=32))
 
 
 def test_guessing_nothing_is_no_score() -> None:
@@ -38,3 +47,53 @@ def test_a_share_of_nothing_is_null() -> None:
         {"label": "b", "records": 0, "precision": 0.0, "recall": None},
         {"label": "c", "records": 1, "precision": None, "recall": 0.0},
     ] == rows
+
+
+def test_a_bin_has_its_upper_edge() -> None:
+    """As the source has it; what is sure of nothing is in the first bin."""
+    edges = np.array([0.0, 0.2, 0.2001, 1.0], np.float32)
+    found = binned(edges, np.array([True, True, False, True]))
+    assert {0: 1, 3: 2, 14: 1} == {int(b): int(found[b, 0]) for b in np.flatnonzero(found[:, 0])}
+
+
+def test_a_bin_of_nothing_has_no_means() -> None:
+    """Null, which is not the same as wrong."""
+    found = calibration(binned(np.array([1.0], np.float32), np.array([True])))
+    assert {"records": 0, "confidence": None, "accuracy": None} == found["bins"][0]
+    assert {"records": 1, "confidence": 1.0, "accuracy": 1.0} == found["bins"][-1]
+    assert 0.0 == found["expected_calibration_error"]
+
+
+def test_the_error_is_the_gap_weighed_by_records() -> None:
+    """Three records that are sure by 0.75, one of them right; one that is sure and right."""
+    confidence = np.array([0.75, 0.75, 0.75, 1.0], np.float32)
+    found = calibration(binned(confidence, np.array([True, False, False, True])))
+    assert found["expected_calibration_error"] == pytest.approx(3 / 4 * (0.75 - 1 / 3))
+
+
+@given(CONFIDENCE)
+def test_no_order_and_no_division_matters(confidence: np.ndarray) -> None:
+    """Whoever counts which record: the same numbers to the bit."""
+    rng = np.random.default_rng(len(confidence))
+    right = rng.integers(0, 2, len(confidence)).astype(bool)
+    order, cut = rng.permutation(len(confidence)), len(confidence) // 3
+    parts = (order[:cut], order[cut:])
+    added = sum(binned(confidence[part], right[part]) for part in parts)
+    assert binned(confidence, right).tolist() == np.asarray(added).tolist()
+
+
+@given(CONFIDENCE)
+def test_it_is_the_sum_over_the_bins_of_the_source(confidence: np.ndarray) -> None:
+    """Against the definition, bin by bin."""
+    right = np.arange(len(confidence)) % 2 == 0
+    expected = 0.0
+    for b in range(BINS):
+        exact = confidence.astype(np.float64)
+        inside = (exact > b / BINS) & (exact <= (b + 1) / BINS)
+        if b == 0:
+            inside |= exact == 0
+        if inside.any():
+            gap = abs(right[inside].mean() - exact[inside].mean())
+            expected += inside.mean() * gap
+    found = calibration(binned(confidence, right))["expected_calibration_error"]
+    assert expected == pytest.approx(found, abs=1e-6)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_trainer.evaluation.calibration import binned, calibration
-from audioloom_trainer.evaluation.scores import class_table
+from audioloom_trainer.evaluation.scores import binned, calibration, class_table
 from audioloom_trainer.reporting.report import report
 from audioloom_trainer.runs.timeline import Interval
 from chromium_pipe import Page, browsing

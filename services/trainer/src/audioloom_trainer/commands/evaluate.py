@@ -1,7 +1,6 @@
 """`evaluate`: score a committed run on splits of its own shards or of other shards."""
 
 from difflib import get_close_matches
-from functools import partial
 
 from audioloom_manifest.kinds import ShardsManifest
 from audioloom_manifest.reader import Opened, read_manifest
@@ -45,8 +44,8 @@ def evaluate(settings: EvaluateSettings) -> Result:
     with local_scoring(settings, model, scored, splits) as scoring:
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
     train = own.splits["train"]
-    told = partial(evaluation_report, scored, evaluated, train=train)
-    report = with_mean_baseline(with_retries(told), scored, train=train)
+    told = with_retries(evaluation_report, scored, evaluated, train)
+    report = with_mean_baseline(told, scored, train=train)
     scores = {name: each["scores"] for name, each in report["splits"].items()}
     return Result(
         text=score_table(scores),

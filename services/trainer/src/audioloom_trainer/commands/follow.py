@@ -11,8 +11,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from typing import Any
 
 import structlog
 from audioloom_manifest.layout import MANIFEST_NAME
@@ -51,7 +49,10 @@ def follow(settings: EvaluateSettings) -> Result:
     Skip checkpoints that have scores already or that the training has removed meanwhile.
     """
     LIMIT.seconds = settings.storage_timeout
-    run = _run_folder(settings)
+    run = locate(settings.run) if settings.run else read_launch(os.environ).folder
+    if run is None:
+        raise Usage("RUN is required: the folder of a run, where no launcher names it")
+    run = run.parent if run.name == MANIFEST_NAME else run
     bind(run=run.name)
     opened = read_manifest(str(settings.shards), expect="shards")
     shard_set = open_shards(opened)
@@ -72,9 +73,16 @@ def follow(settings: EvaluateSettings) -> Result:
         for saved in _as_they_come(run):
             restore_weights(model, saved.state)
             scored = {split.name: scoring.evaluate(split).scores for split in splits}
-            step, state = saved.record.step, saved.record.state.sha256
-            shards = opened.manifest.identity
-            _publish(run, {"step": step, "state": state, "scores": scored, "shards": shards})
+            step = saved.record.step
+            record = {
+                "step": step,
+                "state": saved.record.state.sha256,
+                "scores": scored,
+                "shards": opened.manifest.identity,
+            }
+            data = json.dumps(record, indent=2).encode() + b"\n"
+            with suppress(AlreadyExists):  # another evaluator wrote the scores
+                with_retries(publish, run / f"evaluations/step-{step:08}.json", data)
             losses = {f"{name}_loss": round(each["loss"], 4) for name, each in scored.items()}
             log.info("scored", step=step, **losses)
     return Result(
@@ -83,29 +91,19 @@ def follow(settings: EvaluateSettings) -> Result:
     )
 
 
-def _run_folder(settings: EvaluateSettings) -> Location:
-    folder = read_launch(os.environ).folder
-    if settings.run:
-        given = locate(settings.run)
-        return given.parent if given.name == MANIFEST_NAME else given
-    if folder is None:
-        raise Usage("RUN is required: the folder of a run, where no launcher names it")
-    return folder
-
-
 def _as_they_come(run: Location) -> Iterator[Checkpoint]:
     """Yield whole checkpoints without scores, oldest first, until the run is committed."""
-    done = set(with_retries(partial(_scored_before, run)))
+    done = with_retries(_scored_before, run)
     while True:
         # Look for the manifest first: if it is there, the last checkpoint is there too.
-        committed = with_retries(partial(exists, run / MANIFEST_NAME))
+        committed = with_retries(exists, run / MANIFEST_NAME)
         found = with_retries(lambda: list(list_checkpoints(run)))
         for folder, commit in reversed(found):
             if commit is None or commit.step in done:
                 continue
             done.add(commit.step)
             try:
-                yield with_retries(partial(read_checkpoint, folder, commit))
+                yield with_retries(read_checkpoint, folder, commit)
             except (BadArrays, NotFound) as error:
                 log.warning("skipping a checkpoint", step=commit.step, found=str(error))
         if committed:
@@ -113,16 +111,9 @@ def _as_they_come(run: Location) -> Iterator[Checkpoint]:
         time.sleep(LOOK_AGAIN_S)
 
 
-def _scored_before(run: Location) -> Iterator[int]:
+def _scored_before(run: Location) -> set[int]:
     with suppress(NotFound):
-        for entry in list_folder(run / "evaluations"):
-            stem = entry.location.name.removeprefix("step-").removesuffix(".json")
-            if stem.isdecimal():
-                yield int(stem)
-
-
-def _publish(run: Location, record: dict[str, Any]) -> None:
-    where = run / f"evaluations/step-{record['step']:08}.json"
-    data = json.dumps(record, indent=2).encode() + b"\n"
-    with suppress(AlreadyExists):  # another evaluator wrote the scores
-        with_retries(partial(publish, where, data))
+        names = [entry.location.name for entry in list_folder(run / "evaluations")]
+        stems = (name.removeprefix("step-").removesuffix(".json") for name in names)
+        return {int(stem) for stem in stems if stem.isdecimal()}
+    return set()

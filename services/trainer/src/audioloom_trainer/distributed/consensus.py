@@ -28,7 +28,8 @@ def require_consensus(gang: Gang, known: Mapping[str, str], when: str) -> None:
     cluster = gang.cluster
     if cluster.size == 1:
         return
-    mine = np.stack([_pieces(value) for value in known.values()])
+    digests = [hashlib.sha256(value.encode()).digest() for value in known.values()]
+    mine = np.stack([_numbers_of(each, len(each)) for each in digests])
     table = np.zeros((cluster.size, *mine.shape), np.float32)
     table[cluster.rank] = mine
     with translate_peer_failures(cluster, when):
@@ -49,15 +50,9 @@ def require_consensus(gang: Gang, known: Mapping[str, str], when: str) -> None:
             )
 
 
-def _pieces(value: str) -> NDArray[np.float32]:
-    digest = hashlib.sha256(value.encode()).digest()
-    return _numbers_of(digest, len(digest))
-
-
 def sum_over_workers(gang: Gang, values: NDArray[Any]) -> NDArray[Any]:
     """Sum arrays of one shape and floating type over all workers. All workers must call it."""
-    result: NDArray[Any] = _adder(gang)(tf.constant(values)).numpy()
-    return result
+    return np.asarray(_adder(gang)(tf.constant(values)))
 
 
 @functools.cache  # otherwise TensorFlow would trace it again after every epoch

@@ -91,7 +91,9 @@ def translate_peer_failures(cluster: Cluster, when: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if cluster.size > 1 and _is_peers(error):
+        name, text = type(error).__name__, str(error).lower()
+        vague = name in _VAGUE_ERRORS and any(word in text for word in _PEER_WORDS)
+        if cluster.size > 1 and (vague or name in _PEER_ERRORS):
             lost = lost_peers(cluster, str(error))
             gone = [f"worker {rank} ({address}) gone" for rank, address in lost.items()]
             raise PeerLost(
@@ -101,12 +103,6 @@ def translate_peer_failures(cluster: Cluster, when: str) -> Iterator[None]:
                 hint="Start all workers again: the run goes on from its newest checkpoint.",
             ) from error
         raise
-
-
-def _is_peers(error: Exception) -> bool:
-    name, text = type(error).__name__, str(error).lower()
-    said = any(word in text for word in _PEER_WORDS)
-    return name in _PEER_ERRORS or (name in _VAGUE_ERRORS and said)
 
 
 def _gist(error: Exception) -> str:

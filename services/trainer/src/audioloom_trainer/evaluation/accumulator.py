@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_trainer.evaluation.calibration import BINS, binned
+from audioloom_trainer.evaluation.scores import BINS, binned
 
 WORST = 20
 """Records of the highest loss that are kept."""
@@ -26,7 +26,7 @@ class Accumulator:
         self.confusion = np.zeros((classes, classes), np.int64)
         """(true class, predicted class)."""
         self.bins = np.zeros((BINS, 3), np.int64)
-        """As `calibration.binned` counts."""
+        """As `scores.binned` counts."""
         self.improper = 0
         """Records whose outputs are no probabilities."""
         self.worst = np.zeros((0, 1 + len(PREDICTION)))

@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_trainer.evaluation.accumulator import Accumulator
-from audioloom_trainer.evaluation.calibration import calibration
 from audioloom_trainer.evaluation.origins import origins
-from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
+from audioloom_trainer.evaluation.scores import (
+    baselines,
+    calibration,
+    class_table,
+    confusion_accuracy,
+)
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
 
@@ -25,7 +29,7 @@ class SplitEvaluation:
 
 
 def evaluation_report(
-    shard_set: ShardSet, evaluated: Mapping[str, SplitEvaluation], *, train: Split
+    shard_set: ShardSet, evaluated: Mapping[str, SplitEvaluation], train: Split
 ) -> dict[str, Any]:
     """Return the evaluation of all scored splits; the commonest label of *train* is a guess.
 

@@ -65,44 +65,35 @@ class Scoring:
 
     def evaluate(self, split: Split) -> SplitEvaluation:
         """Score a split on all workers together."""
-        with self.watch.during("evaluation"):
-            return self._evaluated(split)
-
-    def _evaluated(self, split: Split) -> SplitEvaluation:
-        total = split.layout.total
-        self.model.reset_metrics()
-        batches = self.stream(split, None, 0)
+        total, replicas, cluster = split.layout.total, self.gang.replicas, self.gang.cluster
         counts = Accumulator(self.shard_set.classes or 0)
         loss, done, steps = 0.0, 0, steps_of(total, self.batch)
-        while done < steps:
-            k = min(self.block, steps - done)
-            part = "evaluation" if self._traced else "tracing"  # by TensorFlow, in the first block
-            with self.watch.during(part), self.watched(f"while {split.name!r} was evaluated"):
-                outcome, answers = self._evaluate(batches, k)
-            self._traced = True
-            sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
-            loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
-            if counts.classes:
-                counts.add(self._positions(split, done, k), answers)
-            done += k
-        scores = {"loss": loss / total, **self.metrics()}
-        self.model.reset_metrics()
-        return SplitEvaluation(scores, self._of_all(counts))
-
-    def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
-        """Return the positions of this process's records in k steps, in the results' order."""
-        steps = range(start, start + k)
-        parts = (shares(split, self.gang.replicas, batch=self.batch, step=step) for step in steps)
-        return np.concatenate([positions for each in parts for positions in each])
-
-    def _of_all(self, counts: Accumulator) -> Accumulator:
-        cluster = self.gang.cluster
-        if cluster.size == 1 or not counts.classes:
-            return counts
-        mine = counts.parts(cluster.rank, cluster.size)
-        with self.watched("while the answers were added up"):
-            total = sum_over_workers(self.gang, mine)
-        return Accumulator.whole(counts.classes, total)
+        with self.watch.during("evaluation"):
+            self.model.reset_metrics()
+            batches = self.stream(split, None, 0)
+            while done < steps:
+                k = min(self.block, steps - done)
+                part = "evaluation" if self._traced else "tracing"  # by TensorFlow, in block 1
+                with self.watch.during(part), self.watched(f"while {split.name!r} was evaluated"):
+                    outcome, answers = self._evaluate(batches, k)
+                self._traced = True
+                sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
+                loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
+                if counts.classes:
+                    read = [
+                        positions  # in the order of the answers
+                        for step in range(done, done + k)
+                        for positions in shares(split, replicas, batch=self.batch, step=step)
+                    ]
+                    counts.add(np.concatenate(read), answers)
+                done += k
+            scores = {"loss": loss / total, **self.metrics()}
+            self.model.reset_metrics()
+            if cluster.size > 1 and counts.classes:
+                with self.watched("while the answers were added up"):
+                    whole = sum_over_workers(self.gang, counts.parts(cluster.rank, cluster.size))
+                counts = Accumulator.whole(counts.classes, whole)
+        return SplitEvaluation(scores, counts)
 
     def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
         """Check the counts of a block against the reading order; return its batch sizes."""

@@ -75,7 +75,7 @@ def verified_copy(file: FileRef, target: Path, *, given_up: Event) -> None:
     target.unlink(missing_ok=True)
     part = target.with_name(target.name + ".part")
     try:
-        with_retries(lambda: _copy(file, part, given_up), given_up=given_up)
+        with_retries(_copy, file, part, given_up, given_up=given_up)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

@@ -7,7 +7,6 @@ the sum at the end of a block, so all workers decide alike.
 import time
 from collections import deque
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,7 +109,7 @@ class Session:
     def wall_time(self) -> dict[str, float]:
         """Return the wall time of the run until now, by class, across its attempts."""
         newest = self.progress.line("end", step=self._global_step)
-        seconds = with_retries(partial(wall_time, self.spec.plan.folder, newest))
+        seconds = with_retries(wall_time, self.spec.plan.folder, newest)
         return {name: round(value, 3) for name, value in seconds.items() if value}
 
     @property
@@ -224,16 +223,13 @@ class Session:
     def _save(self) -> None:
         """Save a checkpoint; all workers read the state, because its sums are collective."""
         with self._watch.during("checkpoint_stall"):
-            self._saved()
-
-    def _saved(self) -> None:
-        with self.scoring.watched(f"at the checkpoint of step {self._global_step}"):
-            state = snapshot(self._model) | self.callbacks.arrays()
-        self.position.callbacks = self.callbacks.state()
-        self._saved_at = time.monotonic()
-        if self._cluster.is_chief:
-            self.checkpoints.save(self._global_step, state, asdict(self.position))
-            self.progress.event("checkpoint", step=self._global_step)
+            with self.scoring.watched(f"at the checkpoint of step {self._global_step}"):
+                state = snapshot(self._model) | self.callbacks.arrays()
+            self.position.callbacks = self.callbacks.state()
+            self._saved_at = time.monotonic()
+            if self._cluster.is_chief:
+                self.checkpoints.save(self._global_step, state, asdict(self.position))
+                self.progress.event("checkpoint", step=self._global_step)
 
     def check_not_zero(self, outcome: Outcome) -> None:
         """Refuse a loss of exactly 0 in the first step, unless the settings allow it."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -199,7 +198,7 @@ def _results(
     """Write the results of a training, and note in the attempt which part limited its speed."""
     model, shard_set, folder = session.scoring.model, spec.shard_set, spec.plan.folder
     train, epochs = spec.train, session.position.epoch
-    evaluation = with_retries(partial(evaluation_report, shard_set, session.evaluated, train=train))
+    evaluation = with_retries(evaluation_report, shard_set, session.evaluated, train)
     shown = with_mean_baseline(evaluation, shard_set, train=train)
     history, values = session.position.history, weights(model)
     stats = TrainingRunStats(
