@@ -3,7 +3,7 @@
 from functools import partial
 
 from audioloom_runs.checks import check_room, examine
-from audioloom_stage.checks import CheckResult, ok
+from audioloom_stage.checks import Ask, CheckResult, ok
 from audioloom_stage.result import Result
 
 from audioloom_trainer.runtime.resources import available_cores
@@ -14,7 +14,8 @@ TENSORFLOW_WITHIN_S = 120.0
 
 def doctor(settings: DoctorSettings) -> Result:
     """Make the checks; report each in one line."""
-    checks = {"TensorFlow": _tensorflow, "cores": _cores}
+    cores = f"{available_cores()} for this process"
+    checks: dict[str, Ask] = {"TensorFlow": _tensorflow, "cores": partial(ok, "cores", cores)}
     if settings.cache is not None:
         checks["cache"] = partial(check_room, "cache", settings.cache, int(settings.cache_bytes))
     return examine(settings.root, checks, TENSORFLOW_WITHIN_S)
@@ -30,7 +31,3 @@ def _tensorflow() -> CheckResult:
     set_up_tensorflow(threads=0, deterministic=False, seed=0)
     names = ", ".join(f"{name} {version}" for name, version in versions().items())
     return ok("TensorFlow", f"{names}, on {describe_devices()}")
-
-
-def _cores() -> CheckResult:
-    return ok("cores", f"{available_cores()} for this process")

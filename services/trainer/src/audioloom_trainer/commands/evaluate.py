@@ -21,9 +21,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     LIMIT.seconds = settings.storage_timeout
     run = open_run(settings.run, settings.model)
     trained_on = read_trained_on(run.opened)
-    opened = trained_on
-    if settings.shards is not None:
-        opened = read_manifest(settings.shards, expect="shards")
+    opened = read_manifest(settings.shards, expect="shards") if settings.shards else trained_on
     own, scored = open_shards(trained_on), open_shards(opened)
     _check_same_task(run, trained_on, opened)
     splits = chosen_splits(scored, settings.split)

@@ -9,14 +9,15 @@ from typing import Any
 import structlog
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.file_list import file_sha256, read_file
-from audioloom_manifest.kinds import ShardsManifest, TrainingRunManifest
+from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.late_files import Patience
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import NameTaken, Usage
 from audioloom_stage.result import Result
 from audioloom_storage import locate
 
 from audioloom_trainer.errors import BadModel
-from audioloom_trainer.runs.committed_run import await_entries, read_trained_on
+from audioloom_trainer.runs.committed_run import read_trained_on
 from audioloom_trainer.settings import ExportSettings
 
 log = structlog.get_logger()
@@ -25,7 +26,7 @@ log = structlog.get_logger()
 def export(settings: ExportSettings) -> Result:
     """Check and copy the model; write `labels.json`, which describes its inputs and outputs."""
     run = read_manifest(settings.run, expect="training-run")
-    shards = read_trained_on(run)
+    shards = read_trained_on(run).manifest
     entries = _entries(run, settings.format)
     name = run.manifest.name
     folder = _folder(settings.to)
@@ -34,7 +35,7 @@ def export(settings: ExportSettings) -> Result:
     standing = target.exists()
     _check_free(target, beside, run, entries)
     if not standing:
-        await_entries(run, entries)
+        Patience().wait_for(run.folder / entry.path for entry in entries)
     folder.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=folder))
     try:  # files get their final names only when all are complete
@@ -42,7 +43,15 @@ def export(settings: ExportSettings) -> Result:
             where = made / target.name / _inside(entry)
             where.parent.mkdir(parents=True, exist_ok=True)
             where.write_bytes(read_file(run.folder, entry))
-        text = json.dumps(_meaning(run, shards), indent=2, ensure_ascii=False) + "\n"
+        feature = {"name": shards.stats.feature.name, "shape": shards.stats.feature.shape}
+        meaning: dict[str, Any] = {
+            "run": run.manifest.identity,
+            # In the order of the model's outputs; empty if the target is a number.
+            "labels": list(shards.stats.labels) if shards.recipe.target == "label" else [],
+            "feature": feature | {"dtype": "float32"},  # of the model: shards may hold float16
+            "versions": run.manifest.execution.versions,
+        }
+        text = json.dumps(meaning, indent=2, ensure_ascii=False) + "\n"
         (made / beside.name).write_text(text, encoding="utf-8")
         (made / beside.name).replace(beside)
         if not standing:
@@ -116,15 +125,3 @@ def _is_same(target: Path, entries: list[FileEntry]) -> bool:
     return wanted.keys() == set(found) and all(
         file_sha256(locate(path)) == wanted[path] for path in found
     )
-
-
-def _meaning(run: Opened[TrainingRunManifest], shards: Opened[ShardsManifest]) -> dict[str, Any]:
-    stats, by_label = shards.manifest.stats, shards.manifest.recipe.target == "label"
-    feature = {"name": stats.feature.name, "shape": stats.feature.shape}
-    return {
-        "run": run.manifest.identity,
-        # In the order of the model's outputs; empty if the target is a number.
-        "labels": list(stats.labels) if by_label else [],
-        "feature": feature | {"dtype": "float32"},  # the model's dtype: shards may hold float16
-        "versions": run.manifest.execution.versions,
-    }

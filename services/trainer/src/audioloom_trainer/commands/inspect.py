@@ -2,12 +2,11 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from audioloom_manifest.errors import MissingManifest
 from audioloom_manifest.kinds import TrainingRunManifest
+from audioloom_manifest.late_files import Patience
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_runs.attempts import seconds_of
@@ -18,15 +17,10 @@ from audioloom_runs.scores import score_table, score_text
 from audioloom_runs.tables import facts, table
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import Result
-from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
+from audioloom_storage import Location, exists, locate
 
 from audioloom_trainer.runs.checkpoint import list_checkpoints
-from audioloom_trainer.runs.committed_run import (
-    await_entries,
-    evaluate_command,
-    export_command,
-    read_role,
-)
+from audioloom_trainer.runs.committed_run import evaluate_command, export_command, read_role
 from audioloom_trainer.settings import InspectSettings
 
 
@@ -41,7 +35,7 @@ def inspect(settings: InspectSettings) -> Result:
         progress = last_progress(folder)
         checkpoints = [(f.name, c.step) for f, c in list_checkpoints(folder) if c is not None]
         if not progress and not checkpoints:
-            launched = any(_files(folder / "attempts"))
+            launched = exists(folder / "attempts")
             raise InputMissing(
                 where=folder,
                 expected="a training run: a manifest, progress or checkpoints",
@@ -59,34 +53,37 @@ def inspect(settings: InspectSettings) -> Result:
 def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     manifest = opened.manifest
     recipe, stats = manifest.recipe, manifest.stats
-    await_entries(opened, opened.files("history", "evaluation"))
+    read = opened.files("history", "evaluation")
+    Patience().wait_for(opened.folder / entry.path for entry in read)
     history: list[dict[str, Any]] = json.loads(read_role(opened, "history"))["epochs"]
     splits_by = json.loads(read_role(opened, "evaluation")).get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
     execution = manifest.execution
-    seconds = seconds_of(execution)
-    known = [
-        ("run", manifest.name),
-        ("identity", manifest.identity),
-        ("shards", f"{manifest.inputs[0].location} ({manifest.inputs[0].identity[:19]}…)"),
-        *((("splits", f"made by {splits_by}"),) if splits_by else ()),
-        ("model", f"{recipe.model.function}{arguments}"),
-        *((("keras", "legacy: tf_keras"),) if recipe.keras == "legacy" else ()),
-        ("parameters", f"{stats.parameters:,}"),
-        ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
-        ("replicas", f"{stats.replicas}"),
-        *(("report", str(opened.folder / entry.path)) for entry in opened.files("report")),
-        ("took", f"{seconds:.0f} s on {execution.host}"),
-        *_held_up(execution.settings),
-        *cost_facts(execution.cost).items(),
+    what, wait = (execution.settings.get(name) for name in ("bottleneck", "input_wait"))
+    limited = isinstance(wait, int | float)
+    known = {
+        "run": manifest.name,
+        "identity": manifest.identity,
+        "shards": f"{manifest.inputs[0].location} ({manifest.inputs[0].identity[:19]}…)",
+        "splits": f"made by {splits_by}" if splits_by else "",
+        "model": f"{recipe.model.function}{arguments}",
+        "keras": "legacy: tf_keras" if recipe.keras == "legacy" else "",
+        "parameters": f"{stats.parameters:,}",
+        "steps": f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs",
+        "replicas": f"{stats.replicas}",
+        "report": next((str(opened.folder / each.path) for each in opened.files("report")), ""),
+        "took": f"{seconds_of(execution):.0f} s on {execution.host}",
+        "limited by": f"{what} (steps waited for input {wait:.1%} of the time)" if limited else "",
+        **cost_facts(execution.cost),
+    }
+    parts = [
+        facts({name: told for name, told in known.items() if told}),
+        score_table(stats.scores),
+        wall_time_table(execution.seconds) if execution.seconds else "",
+        _history(history),
     ]
-    scores = {name: dict(found) for name, found in stats.scores.items()}
-    parts = [facts(dict(known)), score_table(scores)]
-    if execution.seconds:
-        parts.append(wall_time_table(execution.seconds))
-    parts.append(_history(history))
     return Result(
-        text="\n\n".join(parts),
+        text="\n\n".join(part for part in parts if part),
         data={
             "location": str(opened.location),
             "state": "committed",
@@ -95,12 +92,6 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         },
         next=(evaluate_command(opened), export_command(opened)),
     )
-
-
-def _held_up(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    what, wait = settings.get("bottleneck"), settings.get("input_wait")
-    if isinstance(wait, int | float):
-        yield "limited by", f"{what} (steps waited for input {wait:.1%} of the time)"
 
 
 def _history(history: list[dict[str, Any]]) -> str:
@@ -140,10 +131,3 @@ def _unfinished(
             "seconds": {**seconds},
         },
     )
-
-
-def _files(folder: Location) -> Iterator[Location]:
-    with suppress(NotFound, NotAFolder):
-        for entry in list_folder(folder):
-            if not entry.is_folder:
-                yield entry.location

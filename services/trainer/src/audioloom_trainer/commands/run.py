@@ -45,7 +45,7 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     bind(run=spec.plan.name, rank=cluster.rank)
     if (standing := find_committed(spec.plan)) is not None:
         log.info("already committed", manifest=str(standing.location))
-        return _result(standing, cluster, ours=False)
+        return _result(standing, cluster)
 
     check_replicas(spec.train, cluster.size)
     resume = None
@@ -67,18 +67,16 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
     committed = fit(spec, resume, stop)
     stop.finished()
     if committed is None:
-        return _silence(cluster)
+        return _result(None, cluster)
     tell_scores(committed.opened, time.monotonic() - began)
     return _result(committed.opened, cluster, ours=committed.ours)
 
 
-def _silence(cluster: Cluster) -> Result:
-    return Result(text=(), data={"location": None, "rank": cluster.rank})
-
-
-def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool) -> Result:
-    if not cluster.is_chief:
-        return _silence(cluster)
+def _result(
+    opened: Opened[TrainingRunManifest] | None, cluster: Cluster, *, ours: bool = False
+) -> Result:
+    if opened is None or not cluster.is_chief:
+        return Result(text=(), data={"location": None, "rank": cluster.rank})
     manifest = opened.manifest
     return Result(
         text=str(opened.location),

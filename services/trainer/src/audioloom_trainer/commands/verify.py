@@ -60,18 +60,11 @@ def verify(settings: VerifySettings) -> Result:
     problems += _of_checkpoints(opened, checkpoints)
     if settings.inputs:
         problems += _of_inputs(opened, whole=whole)
-    return _result(opened, problems, checkpoints=len(checkpoints), inputs=settings.inputs)
-
-
-def _result(
-    opened: Opened[TrainingRunManifest], problems: list[str], *, checkpoints: int, inputs: bool
-) -> Result:
-    entries, scores = opened.files(), opened.manifest.stats.scores
     size = sum(entry.bytes for entry in entries)
-    told = "" if inputs else " (inputs not read)"
+    told = "" if settings.inputs else " (inputs not read)"
     lines = [
-        f"{opened.folder}: {len(entries)} files, {size:,} bytes, {checkpoints} checkpoints,"
-        f" scores of {len(scores)} splits: all as the manifest says{told}"
+        f"{opened.folder}: {len(entries)} files, {size:,} bytes, {len(checkpoints)} checkpoints,"
+        f" scores of {len(opened.manifest.stats.scores)} splits: all as the manifest says{told}"
     ]
     if problems:
         more = len(problems) - _SHOWN
@@ -83,9 +76,9 @@ def _result(
             "location": str(opened.location),
             "files": len(entries),
             "bytes": size,
-            "checkpoints": checkpoints,
-            "inputs_read": inputs,
-            "problems": list(problems),
+            "checkpoints": len(checkpoints),
+            "inputs_read": settings.inputs,
+            "problems": problems,
         },
         exit_code=ExitCode.BAD_DATA if problems else ExitCode.DONE,
         problem=f"{len(problems)} problems",

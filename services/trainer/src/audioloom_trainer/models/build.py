@@ -11,7 +11,6 @@ from typing import Any
 import keras
 import numpy as np
 import structlog
-from audioloom_manifest.kinds import CoefficientStats
 from audioloom_stage.arguments import with_secrets
 
 from audioloom_trainer.errors import BadModel, describe_error
@@ -53,9 +52,14 @@ def build_model(
     """
     function = load_function(source)
     given = {"shape": shard_set.shape, "classes": shard_set.classes, **arguments}
-    secrets = with_secrets(arguments)
+    secrets, coefficients = with_secrets(arguments), shard_set.coefficients
+    moments: dict[str, Any] = {}
     try:
-        model = function(**_moments(function, shard_set.coefficients) | given | secrets)
+        if coefficients is not None:
+            known = {"mean": coefficients.mean, "variance": coefficients.variance}
+            asked = inspect.signature(function).parameters.keys() & known.keys()
+            moments = {name: np.array(known[name], np.float32) for name in asked}
+        model = function(**moments | given | secrets)
     except Exception as error:
         call = ", ".join(f"{name}={value!r}" for name, value in given.items())
         raise BadModel(
@@ -73,14 +77,6 @@ def build_model(
         raise
     model.optimizer.build(model.trainable_variables)
     return model
-
-
-def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, Any]:
-    if coefficients is None:
-        return {}
-    known = {"mean": coefficients.mean, "variance": coefficients.variance}
-    asked = inspect.signature(function).parameters.keys() & known.keys()
-    return {name: np.array(known[name], dtype=np.float32) for name in asked}
 
 
 def configuration(model: keras.Model) -> dict[str, Any]:

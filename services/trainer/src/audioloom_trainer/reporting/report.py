@@ -43,6 +43,7 @@ _OWN = """
 .matrix .tilt { writing-mode: vertical-rl; transform: rotate(180deg); max-height: 12rem;
   padding: .5rem .3rem; vertical-align: bottom; }
 """
+_UNSCORED = "The shards have no split but train, so there are no scores."
 _UNKNOWN = "The wall time of this run is not known."
 
 
@@ -67,14 +68,15 @@ def report(
     found: Mapping[str, Any] = evaluation["splits"]
     splits = {name: found[name] for name in dict.fromkeys(("val", "test", *found)) if name in found}
     classed = {name: each for name, each in splits.items() if "confusion" in each}
-    labels = evaluation["labels"]
+    labels, scores = evaluation["labels"], {name: each["scores"] for name, each in splits.items()}
+    records = {name: each["records"] for name, each in splits.items()}
     return page(
         f"{title}: training run",
         f"{STYLE}{_OWN}{_shades()}\n",
         element("h1", title, element("small", " training run")),
         headline(splits) if splits else None,
         section("Run", facts([*known, ("splits made by", evaluation["splits_by"])])),
-        section("Scores", _scores(splits)),
+        section("Scores", scores_table(scores, records) if splits else note(_UNSCORED)),
         section("Epochs", epoch_charts(history)),
         _each("Confusion matrix", classed, lambda each: _confusion(each, labels)),
         _each("Classes", classed, lambda each: _classes(each["classes"])),
@@ -88,13 +90,6 @@ def report(
         section("Wall time", wall_time_bar(seconds) if seconds else note(_UNKNOWN)),
         section("Time per step", *_times(timeline)),
     )
-
-
-def _scores(splits: Mapping[str, Any]) -> Markup:
-    if not splits:
-        return note("The shards have no split but train, so there are no scores.")
-    records = {split: each["records"] for split, each in splits.items()}
-    return scores_table({split: each["scores"] for split, each in splits.items()}, records)
 
 
 def _each(

@@ -1,13 +1,11 @@
 """Read a committed run: its checked files and the source of its model."""
 
 import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from audioloom_manifest.architecture import BadArchitecture, ForeignPart, read_architecture
-from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.file_list import read_file
 from audioloom_manifest.kinds import ModelRef, ShardsManifest, TrainingRunManifest
@@ -44,7 +42,8 @@ def open_run(place: str, model: str | None) -> CommittedRun:
     source = _builtin_of(opened) if model is None else _source_of(opened, model)
     if source is not None:
         return CommittedRun(opened, source, {})
-    await_entries(opened, opened.files("weights", "model"))
+    needed = opened.files("weights", "model")
+    Patience().wait_for(opened.folder / entry.path for entry in needed)
     return CommittedRun(opened, None, _architecture_of(opened))
 
 
@@ -128,15 +127,6 @@ def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
             where=opened.location, expected=f"one {role} file", found=f"{len(entries)}"
         )
     return read_file(opened.folder, entries[0])
-
-
-def await_entries(opened: Opened[TrainingRunManifest], entries: Iterable[FileEntry]) -> None:
-    """Wait until all the given files of the run exist.
-
-    Raises:
-        MissingFile: names the files that are missing and did not appear late either.
-    """
-    Patience().wait_for(opened.folder / entry.path for entry in entries)
 
 
 def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifest]:

@@ -45,28 +45,23 @@ class Summaries:
 
         *step* counts finished steps; intervals of the timeline that are written are skipped.
         """
-        train: list[Scalar] = []
-        val: list[Scalar] = []
+        parts: dict[str, list[Scalar]] = {"train": [], "val": []}
+        train = parts["train"]
         for name, value in scores.items():
-            if name.startswith(_VAL):
-                val.append((name.removeprefix(_VAL), value, step))
-            elif name != "epoch":
-                train.append((name, value, step))
+            if name != "epoch":
+                part = "val" if name.startswith(_VAL) else "train"
+                parts[part].append((name.removeprefix(_VAL), value, step))
         for block in (each for each in timeline if each.step > self._until):
             train.append(("steps_per_second", 1 / max(block.seconds, 1e-9), block.step))
             train.append(("input_wait", block.wait, block.step))
         self._until = timeline[-1].step if timeline else self._until
-        self._publish("train", train)
-        self._publish("val", val)
-
-    def _publish(self, part: str, scalars: Sequence[Scalar]) -> None:
-        if not scalars:
-            return
-        name = f"events.out.tfevents.{time.time():.6f}.{self._try}"
-        try:
-            publish(self._folder / part / name, _events(scalars))
-        except (StorageError, OSError) as error:
-            log.warning("the TensorBoard events could not be written", error=str(error))
+        for part, scalars in parts.items():
+            name = f"events.out.tfevents.{time.time():.6f}.{self._try}"
+            try:
+                if scalars:
+                    publish(self._folder / part / name, _events(scalars))
+            except (StorageError, OSError) as error:
+                log.warning("the TensorBoard events could not be written", error=str(error))
 
 
 def events_of(run: Location) -> list[FileEntry]:
