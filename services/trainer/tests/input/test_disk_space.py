@@ -20,8 +20,7 @@ from audioloom_trainer.errors import DiskFull
 from audioloom_trainer.input import integrity
 from audioloom_trainer.input import staging as staging_module
 from audioloom_trainer.input.cache import Cache
-from audioloom_trainer.input.disk_space import fill
-from audioloom_trainer.input.integrity import verified_copy
+from audioloom_trainer.input.integrity import fill, verified_copy
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet, open_shards
 from shard_maker import make_shards

@@ -53,12 +53,6 @@ def dataset(opened: Opened[ShardsManifest], split: str) -> tf.data.Dataset:
 def _records(
     opened: Opened[ShardsManifest], entry: FileEntry
 ) -> Iterator[tuple[NDArray[np.float32], float | int]]:
-    """The records of a shard.
-
-    Raises:
-        WrongChecksum, MissingFile: the file is not the one that the manifest names.
-        BadData: the file does not hold records of the manifest's feature.
-    """
     feature = opened.manifest.stats.feature
     dtype = np.dtype(feature.dtype).newbyteorder("<")
     stream: BinaryIO = io.BytesIO(read_file(opened.folder, entry))

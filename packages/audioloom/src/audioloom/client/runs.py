@@ -1,6 +1,5 @@
 """Runs as objects, a class for each kind; data are read through storage and checked."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from audioloom_manifest.kinds import ShardsManifest, TrainingRunManifest
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_runs.pages.markup import element
 from audioloom_runs.pages.parts import facts, scores_table
+from audioloom_runs.progress import objects
 from audioloom_stage.errors import BadData
 from audioloom_stage.escapes import safe_text
 from audioloom_storage import Location
@@ -175,11 +175,7 @@ class Training(Run):
             BadData: the file holds no history.
         """
         entry = self._one_file("history")
-        data = self.read(entry)
-        try:
-            epochs = json.loads(data)["epochs"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            epochs = None
+        epochs = next(objects([self.read(entry)]), {}).get("epochs")
         if not isinstance(epochs, list):
             raise BadData(where=self.location / entry.path, expected="epochs", found="none")
         return epochs

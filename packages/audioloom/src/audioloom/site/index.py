@@ -93,14 +93,15 @@ def _row(run: SiteRun) -> Markup:
         "tr",
         element("td", pick, data_name="compare"),
         *(
-            element("td", *_parts(shown), data_name=name, data_sort=key if key != shown else None)
+            element(
+                "td",
+                element("span", shown) if shown else None,
+                data_name=name,
+                data_sort=key if key != shown else None,
+            )
             for name, (shown, key) in cells.items()
         ),
     )
-
-
-def _parts(shown: Child) -> list[Child]:
-    return [element("span", shown)] if shown else []
 
 
 def _score(run: SiteRun) -> tuple[Child, str | float]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from audioloom_runs.progress import objects
 from audioloom_stage.errors import NameTaken, Usage
 from audioloom_storage import locate
 
@@ -96,12 +97,10 @@ def _listed(marker: Path) -> set[str] | None:
     try:
         if marker.is_symlink() or marker.stat().st_size > _MOST_BYTES:
             return None
-        value = json.loads(marker.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        value = next(objects([marker.read_bytes()]), {})
+    except OSError:
         return None
-    if not isinstance(value, dict) or value.get("kind") != _KIND:
-        return None
-    names = value.get("files")
+    names = value.get("files") if value.get("kind") == _KIND else None
     return {str(name) for name in names} if isinstance(names, list) else None
 
 

@@ -1,6 +1,5 @@
 """Read all runs under a root for the site: each manifest once, in threads, into little memory."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from audioloom_manifest.envelope import InputRef, Kind
+from audioloom_manifest.envelope import Kind
 from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.file_list import read_file
 from audioloom_manifest.kinds import FeaturesManifest
@@ -23,7 +22,7 @@ from audioloom_runs.pages.features import features_sections
 from audioloom_runs.pages.markup import Markup
 from audioloom_runs.pages.parts import note, section
 from audioloom_runs.pages.shards import shards_sections
-from audioloom_runs.progress import read_progress, training_state
+from audioloom_runs.progress import objects, read_progress, training_state
 from audioloom_runs.run_list import run_row
 from audioloom_runs.run_times import wall_time
 from audioloom_runs.tables import size_text, value_text
@@ -103,21 +102,15 @@ class SiteRun:
 
 def read_runs(root: Location) -> list[SiteRun]:
     """Read the runs of all kinds under a root, the newest first; a damaged run is one of them."""
-    folders = [
-        (kind, entry.location)
-        for kind in FOLDERS
-        for entry in _entries(root / FOLDERS[kind])
-        if entry.is_folder
-    ]
+    folders: list[tuple[Kind, Location]] = []
+    for kind, name in FOLDERS.items():
+        with suppress(NotFound):
+            found = list_folder(root / name)
+            folders += [(kind, entry.location) for entry in found if entry.is_folder]
     with ThreadPoolExecutor(_THREADS) as pool, progress(len(folders), "reading", "runs") as bar:
         read = partial(_read, root)
         runs = [*bar.over(pool.map(read, folders))]
     return sorted(runs, key=lambda run: (run.changed, run.page), reverse=True)
-
-
-def _entries(folder: Location) -> Iterator[Any]:
-    with suppress(NotFound):
-        yield from list_folder(folder)
 
 
 def _read(root: Location, where: tuple[Kind, Location]) -> SiteRun:
@@ -153,7 +146,10 @@ def _committed(opened: Any) -> dict[str, Any]:
     more: dict[str, Any] = {
         "identity": manifest.identity,
         "seconds": seconds_of(execution),
-        "inputs": tuple(_input(each, opened.root) for each in manifest.inputs),
+        "inputs": tuple(
+            Input(each.kind, each.name, safe_text(resolve_input(each, opened.root)), each.identity)
+            for each in manifest.inputs
+        ),
         "facts": _facts(manifest, sum(entry.bytes for entry in opened.entries)),
         "holds": _holds(manifest),
     }
@@ -162,8 +158,6 @@ def _committed(opened: Any) -> dict[str, Any]:
     if manifest.kind == "features":
         more["sections"] = _features(opened)
     if manifest.kind == "training-run":
-        scores = manifest.stats.scores
-        more["scores"] = {safe_text(name): _numbers(each) for name, each in scores.items()}
         more |= _training(opened)
     return more
 
@@ -181,7 +175,11 @@ def _features(opened: Opened[FeaturesManifest]) -> Markup:
 
 
 def _training(opened: Opened[Any]) -> dict[str, Any]:
-    more: dict[str, Any] = {"wall_time": opened.manifest.execution.seconds}
+    scores = opened.manifest.stats.scores
+    more: dict[str, Any] = {
+        "wall_time": opened.manifest.execution.seconds,
+        "scores": {safe_text(name): _numbers(each) for name, each in scores.items()},
+    }
     reports, events = opened.files("report"), opened.files("events")
     if reports:
         more["report"] = (opened.folder / reports[0].path).uri
@@ -203,12 +201,8 @@ def read_history(opened: Opened[Any]) -> History:
     entries = [each for each in opened.files("history") if each.bytes <= _MOST_HISTORY_BYTES]
     if len(entries) != 1:
         return ()
-    data = read_file(opened.folder, entries[0])
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return ()
-    return _history(value.get("epochs") if isinstance(value, dict) else None)
+    found = next(objects([read_file(opened.folder, entries[0])]), {})
+    return _history(found.get("epochs"))
 
 
 def _uncommitted(folder: Location, kind: Kind) -> dict[str, Any]:
@@ -239,11 +233,6 @@ def _history(epochs: object) -> History:
 def _numbers(value: Mapping[str, Any]) -> dict[str, float]:
     numbers = {printable(key): each for key, each in value.items() if type(each) in (int, float)}
     return {key: float(each) for key, each in numbers.items() if math.isfinite(each)}
-
-
-def _input(reference: InputRef, root: Location) -> Input:
-    where = safe_text(resolve_input(reference, root))
-    return Input(reference.kind, reference.name, where, reference.identity)
 
 
 def _facts(manifest: Any, size: int) -> dict[str, dict[str, str]]:

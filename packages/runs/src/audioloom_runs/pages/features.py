@@ -126,25 +126,19 @@ def _refusals(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup]
     if not named:
         return [note("No recording was refused.")]
     most = max(1, named[0][1])
-    rows = [
-        (kind, _examples(sample.refusals.get(kind, ())), f"{count:,}", meter([count / most]))
-        for kind, count in named
-    ]
+    rows = []
+    for kind, count in named:
+        examples = [
+            element("p", element("b", safe_text(path)), f" {safe_text(message)}")
+            for path, message in sample.refusals.get(kind, ())
+        ]
+        rows.append((kind, joined(*examples), f"{count:,}", meter([count / most])))
     share = f"{stats.refused / max(1, stats.recordings):.2%}"
     told = f"{stats.refused:,} of {stats.recordings:,} recordings were refused ({share})."
     return [
         table(("class", "examples", "recordings", ""), rows, words=2),
         note(f"{told} The ledger lists all of them."),
     ]
-
-
-def _examples(refused: Sequence[tuple[str, str]]) -> Markup:
-    return joined(
-        *(
-            element("p", element("b", safe_text(path)), f" {safe_text(message)}")
-            for path, message in refused
-        )
-    )
 
 
 def _pictures(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup | None]:

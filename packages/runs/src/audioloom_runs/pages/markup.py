@@ -30,7 +30,8 @@ def element(name: str, *children: Child, **attributes: str | float | None) -> Ma
     The attribute `class_` stands for class, `font_size` for font-size; None omits an attribute.
     """
     given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_escaped(_number(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="'
+        f'{_escaped(value if isinstance(value, str) else f"{value:.6g}")}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -41,7 +42,8 @@ def element(name: str, *children: Child, **attributes: str | float | None) -> Ma
 
 def joined(*children: Child) -> Markup:
     """Concatenate children."""
-    return Markup("".join(_child(child) for child in children if child is not None))
+    shown = (child for child in children if child is not None)
+    return Markup("".join(c if isinstance(c, Markup) else _escaped(c) for c in shown))
 
 
 def page(title: str, style: str, *body: Child, script: str = "") -> Markup:
@@ -78,14 +80,6 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _child(child: str) -> str:
-    return child if isinstance(child, Markup) else _escaped(child)
-
-
 def _escaped(text: str) -> str:
     """Escape text, and write invisible characters, such as direction marks, in ASCII."""
     return escape(printable(text, lines=True), quote=True)
-
-
-def _number(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"

@@ -7,7 +7,7 @@ from audioloom_manifest.reader import Opened
 from audioloom_stage.errors import NameTaken
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.result import Result
-from audioloom_storage import AlreadyExists, Location, locate, open_read, publish
+from audioloom_storage import AlreadyExists, locate, open_read, publish
 
 from audioloom_runs.pages.markup import Markup, element, page
 from audioloom_runs.pages.parts import facts
@@ -27,7 +27,9 @@ def write_report(opened: Opened[Any], sections: Markup, to: str) -> Result:
     try:
         publish(target, data)
     except AlreadyExists:
-        if not _holds(target, data):
+        with open_read(target) as file:
+            same = file.read(len(data) + 1) == data
+        if not same:
             raise NameTaken(
                 where=target,
                 expected="nothing, or this page",
@@ -35,11 +37,6 @@ def write_report(opened: Opened[Any], sections: Markup, to: str) -> Result:
                 hint="Nothing is overwritten: remove it, or give another --to.",
             ) from None
     return Result(str(target), {"run": str(opened.folder), "report": str(target)})
-
-
-def _holds(target: Location, data: bytes) -> bool:
-    with open_read(target) as file:
-        return file.read(len(data) + 1) == data
 
 
 def _about(opened: Opened[Any]) -> Iterator[tuple[str, str]]:

@@ -95,32 +95,27 @@ def least_cache(split: Split, window: int, replicas: Replicas) -> int:
     return held * max(shard.bytes for shard in split.shards)
 
 
+@dataclass
 class BatchReader:
     """The batches of one epoch of one split, from any step on.
 
     The `needs` of the staging must follow the order of `needed_shards`.
     """
 
-    def __init__(
-        self,
-        split: Split,
-        shuffle: Shuffle | None,
-        *,
-        batch: int,
-        replicas: Replicas,
-        staging: Staging,
-    ) -> None:
-        self._split = split
-        self._batch = batch
-        self._replicas = replicas
-        self._staging = staging
-        self._order = EpochOrder(split.layout, shuffle)
+    split: Split
+    shuffle: Shuffle | None
+    batch: int
+    replicas: Replicas
+    staging: Staging
+
+    def __post_init__(self) -> None:
+        self._order = EpochOrder(self.split.layout, self.shuffle)
         self._windows: dict[int, Window] = {}
         self._local: dict[int, LocalShard] = {}
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         """Yield every batch from step *start* to the end of the epoch."""
-        steps = steps_of(self._split.layout.total, self._batch)
+        steps = steps_of(self.split.layout.total, self.batch)
         try:
             if start:  # a short last batch may have to repeat these
                 self._gather(np.concatenate(self._shares(start - 1)))
@@ -134,7 +129,7 @@ class BatchReader:
         parts = self._shares(step)
         counts = [len(part) for part in parts]
         if 0 in counts and step:  # of each lane, the window of its last record is still held
-            lanes, before = self._split.layout.lanes, self._shares(step - 1)
+            lanes, before = self.split.layout.lanes, self._shares(step - 1)
             known = np.sort(np.concatenate(before))
             parts = [
                 part if len(part) else known[np.isin(known % lanes, own[-1:] % lanes)][-1:]
@@ -151,17 +146,17 @@ class BatchReader:
             targets,
             np.cumsum([0, *sizes], dtype=np.int32),
             np.array(counts, dtype=np.int32),
-            np.float32(min(self._batch, self._split.layout.total - step * self._batch)),
+            np.float32(min(self.batch, self.split.layout.total - step * self.batch)),
         )
 
     def _shares(self, step: int) -> list[NDArray[np.int64]]:
-        return shares(self._split, self._replicas, batch=self._batch, step=step)
+        return shares(self.split, self.replicas, batch=self.batch, step=step)
 
     def _gather(self, positions: NDArray[np.int64]) -> tuple[Features, Targets]:
         """Return features and targets of positions; no lane is ever read backwards."""
-        shape, dtype = self._staging.shard_set.shape, self._staging.shard_set.dtype
+        shape, dtype = self.staging.shard_set.shape, self.staging.shard_set.dtype
         features = np.empty((len(positions), *shape), dtype=dtype)
-        targets = np.empty(len(positions), dtype=self._staging.shard_set.target_dtype)
+        targets = np.empty(len(positions), dtype=self.staging.shard_set.target_dtype)
         for here, rows in self._order.pieces(positions, self._move_on):
             found = gather(self._local, rows, shape=shape, dtype=dtype)
             if here.all():
@@ -177,8 +172,8 @@ class BatchReader:
         for lane in windows:
             self._let_go(lane)
         for window in sorted(windows.values()):
-            shards = [self._split.shards[number] for number in window.shards]
-            self._local.update(self._staging.hold(shards))
+            shards = [self.split.shards[number] for number in window.shards]
+            self._local.update(self.staging.hold(shards))
             self._windows[window.lane] = window
 
     def _let_go(self, lane: int) -> None:
@@ -186,4 +181,4 @@ class BatchReader:
         if window is not None:
             for number in window.shards:
                 del self._local[number]
-            self._staging.release(self._split.shards[number] for number in window.shards)
+            self.staging.release(self.split.shards[number] for number in window.shards)

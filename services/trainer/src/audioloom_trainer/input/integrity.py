@@ -1,14 +1,20 @@
-"""Compare shard files with the manifest: presence, size and checksum, in place or while copied."""
+"""Compare shard files with the manifest: presence, size and checksum, in place or while copied.
 
+Copies go to a disk that other programs fill too: to make room, evict copies, then wait.
+"""
+
+import errno
 import os
+import shutil
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
+import structlog
 from audioloom_manifest.checksum import QuickComparison
 from audioloom_manifest.envelope import Uncompressed
 from audioloom_manifest.errors import RecordError
@@ -25,11 +31,13 @@ from audioloom_storage import (
     stat,
 )
 
-from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.input.disk_space import allocate
-from audioloom_trainer.runtime.retry import with_retries
+from audioloom_trainer.errors import DiskFull, ShardMismatch
+from audioloom_trainer.runtime.retry import pauses, with_retries
 from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 
+log = structlog.get_logger()
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _BLOCK = 1 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -52,6 +60,54 @@ def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
     Patience().wait_for(file.location for file in other)
     for file in other:
         _check_size(file, stat(file.location).size)
+
+
+def fill(
+    copy: Callable[[], None],
+    path: Path,
+    needed: int,
+    *,
+    evict: Callable[[], bool],
+    wait: Callable[[float], None],
+) -> None:
+    """Run *copy*, which makes a file of *needed* bytes, and make room until it succeeds.
+
+    A copy that fails leaves nothing behind. To make room, *evict* removes another copy, or answers
+    False if all are needed, and *wait* waits for a release, for at most the given seconds.
+
+    Raises:
+        DiskFull: there was no room until the retry limit.
+    """
+    folder, left = path.parent, pauses()
+    # The free space ignores quotas and other writers, so the copy may still fail for room.
+    while not path.exists() and shutil.disk_usage(folder).free < needed and evict():
+        pass
+    while True:
+        try:
+            return copy()
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            if evict():
+                continue
+            pause = next(left, None)
+            if pause is None:
+                raise DiskFull(
+                    where=folder,
+                    expected=f"{needed} bytes free, for a copy of a shard",
+                    found=f"{shutil.disk_usage(folder).free} ({error.strerror})",
+                    hint="Make room there, or name a folder on another disk with --cache; the"
+                    " copies of this worker that are not in use have given way already. Then run"
+                    " again.",
+                ) from error
+            log.warning(
+                "the disk of the cache is full, retrying",
+                folder=str(folder),
+                free=shutil.disk_usage(folder).free,
+                needed=needed,
+                wait_s=pause,
+            )
+            wait(pause)
 
 
 def verified_copy(file: FileRef, target: Path, *, given_up: Event) -> None:
@@ -92,7 +148,11 @@ def _copy(file: FileRef, part: Path, given_up: Event) -> None:
         closing(_verified(file, given_up)) as stored,
         os.fdopen(os.open(part, _NEW, 0o600), "wb", buffering=0) as sink,
     ):
-        allocate(sink.fileno(), file.content.bytes)
+        try:  # before the first write, where the file system can
+            os.posix_fallocate(sink.fileno(), 0, file.content.bytes)
+        except OSError as error:
+            if error.errno in _FULL:
+                raise
         packed = file.uncompressed
         for piece in stored if packed is None else _unpacked(file, packed, stored):
             rest = piece

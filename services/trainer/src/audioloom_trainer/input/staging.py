@@ -24,8 +24,7 @@ from typing import Self
 
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.cache import Cache
-from audioloom_trainer.input.disk_space import fill
-from audioloom_trainer.input.integrity import verified_copy, verify_in_place
+from audioloom_trainer.input.integrity import fill, verified_copy, verify_in_place
 from audioloom_trainer.input.needs import Needs, NotNeeded
 from audioloom_trainer.input.record_reader import LocalShard, open_local
 from audioloom_trainer.runtime.resources import available_cores, give_way

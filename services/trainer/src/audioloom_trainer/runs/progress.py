@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ _MOST_STEP_LINES = 20
 _MOST_LINES = 10_000
 
 
+@dataclass
 class ProgressFile:
     """The progress file of one worker.
 
@@ -43,45 +45,40 @@ class ProgressFile:
             Where this process cannot write to it, it publishes the lines itself.
     """
 
-    def __init__(
-        self,
-        run: Location,
-        rank: int,
-        common: dict[str, Any],
-        local: str = "",
-        clock: Callable[[], float] = time.monotonic,
-        measured: Callable[[], dict[str, Any]] = dict,
-    ) -> None:
-        self._run, self._where = run, run / f"progress/{rank}.jsonl"
-        self._common = common
-        self._local = local if os.access(local, os.W_OK) else ""  # its launcher may be elsewhere
-        self._clock, self._measured = clock, measured
-        self._lines = [] if self._local else read_progress(self._where)
+    run: Location
+    rank: int
+    common: dict[str, Any]
+    local: str = ""
+    clock: Callable[[], float] = time.monotonic
+    measured: Callable[[], dict[str, Any]] = dict
+
+    def __post_init__(self) -> None:
+        self._where = self.run / f"progress/{self.rank}.jsonl"
+        if not os.access(self.local, os.W_OK):  # its launcher may be elsewhere
+            self.local = ""
+        self._lines = [] if self.local else read_progress(self._where)
         self._written = float("-inf")
         self._writer: threading.Thread | None = None
 
     def always(self, **values: Any) -> None:
         """Add fields to every line from now on."""
-        self._common = self._common | values
+        self.common = self.common | values
 
     def line(self, event: str, **values: Any) -> dict[str, Any]:
         """Return a line as it would be noted now."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return {"time": now, "event": event, **self._common, **self._measured(), **values}
+        return {"time": now, "event": event, **self.common, **self.measured(), **values}
 
     def step(self, **values: Any) -> None:
         """Note a step; the file is written at most every few seconds."""
         self._add("step", values)
         since = self._lines[-1].get("since")  # the last steps of an earlier process tell its end
-        steps = [
-            line
-            for line in self._lines
-            if line.get("event") == "step" and line.get("since") == since
-        ]
+        lines = (line for line in self._lines if line.get("since") == since)
+        steps = [line for line in lines if line.get("event") == "step"]
         if len(steps) > _MOST_STEP_LINES:
             self._lines.remove(steps[0])
-        every = LOCAL_EVERY_SECONDS if self._local else EVERY_SECONDS
-        if self._clock() - self._written >= every and not self._busy:
+        every = LOCAL_EVERY_SECONDS if self.local else EVERY_SECONDS
+        if self.clock() - self._written >= every and not self._busy:
             self.flush()
 
     def event(self, event: str, **values: Any) -> None:
@@ -106,13 +103,18 @@ class ProgressFile:
 
     def flush(self) -> None:
         """Write the file, or leave it to the next call while storage does not answer."""
-        if self._local:
-            self._append(self._lines[-1])
+        if self.local:
+            self._written = self.clock()
+            try:
+                with Path(self.local).open("a", encoding="utf-8") as file:
+                    file.write(_text(self._lines[-1]))
+            except OSError as error:
+                log.warning("the progress could not be noted for the launcher", error=str(error))
             return
         if self._writer is not None:
             self._writer.join(MOST_SECONDS)
         if not self._busy:
-            self._written = self._clock()
+            self._written = self.clock()
             data = "".join(map(_text, self._lines))
             # In a daemon thread, which does not delay the end of the process.
             failures: list[BaseException] = []
@@ -129,18 +131,10 @@ class ProgressFile:
     def _busy(self) -> bool:
         return self._writer is not None and self._writer.is_alive()
 
-    def _append(self, line: dict[str, Any]) -> None:
-        self._written = self._clock()
-        try:
-            with Path(self._local).open("a", encoding="utf-8") as file:
-                file.write(_text(line))
-        except OSError as error:
-            log.warning("the progress could not be noted for the launcher", error=str(error))
-
     def _write(self, data: bytes, failures: list[BaseException]) -> None:
         try:
             with suppress(NotFound):
-                remove(self._where, within=self._run)
+                remove(self._where, within=self.run)
             publish(self._where, data)
         except (StorageError, OSError) as error:
             log.warning("the progress file could not be written", error=str(error))
