@@ -36,8 +36,14 @@ def conv1d(
         ValueError: it is to normalise, and they are not known.
     """
     layers = keras.layers
-    inputs = layers.Input(shape)
-    x = _normalised(inputs, mean, variance) if normalise else inputs
+    x = inputs = layers.Input(shape)
+    if normalise:
+        if mean is None or variance is None:
+            raise ValueError(
+                "normalise needs mean and variance of the coefficients, and the manifest of these"
+                " shards has none: shard the features again"
+            )
+        x = layers.Normalization(axis=1, mean=mean, variance=variance)(x)
     x = layers.Permute((2, 1))(x)  # time first: (frames, coefficients)
     for width, stride in ((5, 2), (5, 2), (3, 1)):
         x = layers.Conv1D(filters, width, strides=stride, padding="same", activation="relu")(x)
@@ -65,17 +71,6 @@ def conv2d_gru(
     x = layers.GRU(64)(x)
     x = layers.Dense(32, activation="relu")(x)
     return _compiled(inputs, x, classes, learning_rate)
-
-
-def _normalised(
-    inputs: keras.KerasTensor, mean: Moments | None, variance: Moments | None
-) -> keras.KerasTensor:
-    if mean is None or variance is None:
-        raise ValueError(
-            "normalise needs mean and variance of the coefficients, and the manifest of these"
-            " shards has none: shard the features again"
-        )
-    return keras.layers.Normalization(axis=1, mean=mean, variance=variance)(inputs)
 
 
 def _compiled(

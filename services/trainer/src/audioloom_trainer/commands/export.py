@@ -106,10 +106,14 @@ def _check_free(
     target: Path, beside: Path, run: Opened[TrainingRunManifest], entries: list[FileEntry]
 ) -> None:
     """Refuse to overwrite any file except the labels of this run; an equal model may stay."""
-    taken = target.exists() and not _is_same(target, entries)
-    identity = run.manifest.identity
+    wanted = {target / _inside(entry): entry.sha256 for entry in entries}
+    found = {path for path in (target, *target.rglob("*")) if not path.is_dir()}
+    taken = target.exists() and (
+        wanted.keys() != found or any(file_sha256(locate(p)) != wanted[p] for p in found)
+    )
     if not taken and beside.exists():
-        taken, target = identity not in beside.read_text(encoding="utf-8", errors="replace"), beside
+        text = beside.read_text(encoding="utf-8", errors="replace")
+        taken, target = run.manifest.identity not in text, beside
     if taken:
         raise NameTaken(
             where=target,
@@ -117,11 +121,3 @@ def _check_free(
             found="something else",
             hint="Nothing is overwritten: remove it, or give another --to.",
         )
-
-
-def _is_same(target: Path, entries: list[FileEntry]) -> bool:
-    wanted = {target / _inside(entry): entry.sha256 for entry in entries}
-    found = [path for path in (target, *target.rglob("*")) if not path.is_dir()]
-    return wanted.keys() == set(found) and all(
-        file_sha256(locate(path)) == wanted[path] for path in found
-    )

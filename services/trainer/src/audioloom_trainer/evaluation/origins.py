@@ -50,7 +50,12 @@ def origins(
         ]
         try:
             for row, record in zip(inside, _read(shard, ranges), strict=True):
-                found[number, row] = _origin(record)
+                payload = memoryview(record)[HEADER_BYTES:-FOOTER_BYTES]
+                found[number, row] = {
+                    "path": value(payload, "path", bytes).decode(errors="replace"),
+                    "window": value(payload, "window", int),
+                    "channel": value(payload, "channel", int),
+                }
         except RecordError as error:
             raise ShardMismatch(
                 where=shard.data.location,
@@ -85,12 +90,3 @@ def _unpack(shard: Shard, source: BinaryIO, ranges: list[Range]) -> list[bytes]:
         if at >= ranges[-1][1]:
             break
     return [bytes(piece) for piece in pieces]
-
-
-def _origin(record: bytes) -> dict[str, str | int]:
-    payload = memoryview(record)[HEADER_BYTES:-FOOTER_BYTES]
-    return {
-        "path": value(payload, "path", bytes).decode(errors="replace"),
-        "window": value(payload, "window", int),
-        "channel": value(payload, "channel", int),
-    }

@@ -85,9 +85,7 @@ class EpochOrder:
         # The rows of one window of each lane, concatenated, and the range of their indexes.
         self._kept: dict[int, NDArray[np.int64]] = {}
         self._rows = np.empty((0, 2), dtype=np.int64)
-        self._first = np.zeros(layout.lanes, dtype=np.int64)
-        self._counts = np.zeros(layout.lanes, dtype=np.int64)
-        self._places = np.zeros(layout.lanes, dtype=np.int64)
+        self._first, self._counts, self._places = np.zeros((3, layout.lanes), dtype=np.int64)
 
     def windows(self, lane: int) -> tuple[Window, ...]:
         """Return the windows of *lane* in reading order."""

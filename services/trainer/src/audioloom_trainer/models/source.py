@@ -111,7 +111,10 @@ def source_files(path: Path, data: bytes) -> dict[str, bytes]:
     found, todo = {path.name: data}, [path.name]
     while todo:
         for module in _imported(found[todo.pop()]):
-            for file in _files_of(path.parent, module):
+            place = path.parent / module
+            package = sorted(place.rglob("*.py")) if (place / "__init__.py").is_file() else []
+            alone = path.parent / f"{module}.py"
+            for file in package or ([alone] if alone.is_file() else []):
                 name = file.relative_to(path.parent).as_posix()
                 if name not in found:
                     found[name] = _read(file)
@@ -148,14 +151,6 @@ def _imported(data: bytes) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
-
-
-def _files_of(folder: Path, module: str) -> list[Path]:
-    """List the files of a module or a package of a folder; of any other module, none."""
-    if (folder / module / "__init__.py").is_file():
-        return sorted((folder / module).rglob("*.py"))
-    file = folder / f"{module}.py"
-    return [file] if file.is_file() else []
 
 
 def _read(file: Path) -> bytes:

@@ -113,8 +113,13 @@ def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup |
     head = [element("th", "true \\ predicted"), *answers]
     rows = []
     for true in shown:
-        total = sum(matrix[true])
-        cells = (_shaded(matrix[true][said], total, right=true == said) for said in shown)
+        total, cells = sum(matrix[true]), []
+        for said in shown:
+            count = matrix[true][said]
+            shade = round(_SHADES * count / total) if total else 0
+            kind = "right" if true == said else "wrong"
+            text = f"{count:,}" if count else ""
+            cells.append(element("td", text, class_=f"{kind} shade{shade}"))
         rows.append(element("tr", element("th", labels[true]), *cells))
     grid = element("table", element("tr", *head), *rows, class_="matrix")
     return [
@@ -123,12 +128,6 @@ def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup |
         note("A stronger colour is a larger share of the true class."),
         cut(len(shown), len(labels), "classes", "with most errors"),
     ]
-
-
-def _shaded(count: int, total: int, *, right: bool) -> Markup:
-    shade = round(_SHADES * count / total) if total else 0
-    kind = "right" if right else "wrong"
-    return element("td", f"{count:,}" if count else "", class_=f"{kind} shade{shade}")
 
 
 def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup | None]:

@@ -99,11 +99,6 @@ class ShardSet:
     """Of each coefficient in train; None if the manifest lacks them."""
 
     @property
-    def value_bytes(self) -> int:
-        """Bytes of the feature values of one record."""
-        return prod(self.shape) * {"float32": 4, "float16": 2}[self.dtype]
-
-    @property
     def classes(self) -> int | None:
         """The number of classes; None if the target is a number."""
         return len(self.labels) or None
@@ -130,7 +125,7 @@ class ShardSet:
             shard.index.location,
             records=shard.records,
             size=shard.data.content.bytes,
-            value_bytes=self.value_bytes,
+            value_bytes=prod(self.shape) * {"float32": 4, "float16": 2}[self.dtype],
             classes=self.classes,
         )
 

@@ -125,6 +125,10 @@ def make_plan(
     The default root is that of the shards; the default name is a digest of the recipe and the
     shards' identity. A launcher makes the *folder*, which also names the run.
     """
+    train = shards.manifest.stats.splits.get("train")
+    lanes = 1 if train is None else train.lanes
+    # 8, or as many as keep the shards that are held at once below those of 24 lanes.
+    window = settings.shuffle_window or min(_WINDOW, max(1, _SHARDS_AT_ONCE // lanes))
     recipe = TrainingRunRecipe(
         algorithm=ALGORITHM,
         model=_reference(model, settings.model_arg),
@@ -132,7 +136,7 @@ def make_plan(
         epochs=settings.epochs,
         batch_size=settings.batch_size,
         seed=settings.seed,
-        shuffle_window=settings.shuffle_window or _default_window(shards),
+        shuffle_window=window,
         deterministic=settings.deterministic,
         keras=settings.keras,
     )
@@ -141,13 +145,6 @@ def make_plan(
         return Plan.of("training-run", recipe, (shards.reference(root),), root, settings.name)
     reference = shards.reference(root_of(folder))
     return Plan("training-run", folder.name, folder, recipe, (reference,))
-
-
-def _default_window(shards: Opened[ShardsManifest]) -> int:
-    """Return 8, or as many as keep the shards that are held at once below those of 24 lanes."""
-    train = shards.manifest.stats.splits.get("train")
-    lanes = 1 if train is None else train.lanes
-    return min(_WINDOW, max(1, _SHARDS_AT_ONCE // lanes))
 
 
 def _reference(source: ModelSource, arguments: dict[str, Value]) -> ModelRef:
