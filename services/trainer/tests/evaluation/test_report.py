@@ -9,13 +9,13 @@ import pytest
 from audioloom_manifest.kinds import TargetStats
 from audioloom_storage import locate
 from audioloom_trainer.evaluation import report
-from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.report import (
     SplitEvaluation,
     evaluation_report,
     split_scores,
     with_mean_baseline,
 )
+from audioloom_trainer.evaluation.scores import Accumulator
 from audioloom_trainer.runs.artifacts import result_files, write_files
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.shard_set import ShardSet, Split

@@ -119,7 +119,7 @@ def make_evaluation_block(
     Returns:
         (stream, k) → `Outcome` and the predictions for each record of this process's replicas,
         ordered by step, then by replica: float32 (records, 4), columns as in
-        `accumulator.PREDICTION`; empty if the target is a number.
+        `scores.PREDICTION`; empty if the target is a number.
     """
 
     def step(*batch: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.origins import origins
 from audioloom_trainer.evaluation.scores import (
+    Accumulator,
     baselines,
     calibration,
     class_table,

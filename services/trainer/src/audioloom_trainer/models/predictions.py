@@ -21,7 +21,7 @@ def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
 
 
 def record_predictions(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
-    """Return one row a record, with the columns of `accumulator.PREDICTION`: float32 (records, 4).
+    """Return one row a record, with the columns of `scores.PREDICTION`: float32 (records, 4).
 
     The true classes are int32 (records,), the predictions (records, classes), or (records, 1) for
     two classes. Loss and confidence are NaN if the outputs are no probabilities.

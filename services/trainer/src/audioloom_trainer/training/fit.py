@@ -35,7 +35,7 @@ from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.models.build import build_model, configuration
 from audioloom_trainer.models.keras_compat import library, metric_shapes
 from audioloom_trainer.models.state import restore, restore_weights, weights
-from audioloom_trainer.reporting.report import report
+from audioloom_trainer.reporting import report
 from audioloom_trainer.runs.artifacts import kept_sources, made, result_files, write_files
 from audioloom_trainer.runs.checkpoint import (
     Checkpoint,
