@@ -12,7 +12,6 @@ from audioloom_trainer.evaluation import report
 from audioloom_trainer.evaluation.report import (
     SplitEvaluation,
     evaluation_report,
-    split_scores,
     with_mean_baseline,
 )
 from audioloom_trainer.evaluation.scores import Accumulator
@@ -44,23 +43,29 @@ def test_what_json_cannot_say_is_refused_not_written(tmp_path: Path) -> None:
     assert [] == list(tmp_path.rglob("*.json"))
 
 
+def scores_of(scores: dict[str, float]) -> dict[str, float]:
+    """The scores of `val` for the manifest, of a model that has these itself."""
+    counts = Accumulator(2)
+    counts.confusion += CONFUSION
+    evaluated = {"val": SplitEvaluation(scores, counts)}
+    found: dict[str, float] = evaluation_report(SET, evaluated, TRAIN)["splits"]["val"]["scores"]
+    return found
+
+
 def test_scores_that_are_not_finite_are_left_out() -> None:
     """The manifest has no word for them."""
     scores = {"loss": 1.0, "strange": float("inf")}
-    found = split_scores(SET, "val", scores, CONFUSION, train=TRAIN)
+    found = scores_of(scores)
     assert {"loss": 1.0, "accuracy": 0.5, "chance": 0.5, "majority": 0.25} == found
 
 
 def test_the_models_own_accuracy_is_kept() -> None:
     """Ours is from the same records; the model may weigh them."""
-    found = split_scores(SET, "val", {"accuracy": 0.7}, CONFUSION, train=TRAIN)
-    assert 0.7 == found["accuracy"]
+    assert 0.7 == scores_of({"accuracy": 0.7})["accuracy"]
 
 
 def test_numbers_have_no_classes() -> None:
     """Neither guessing nor confusion means anything."""
-    nothing = np.zeros((0, 0), np.int64)
-    assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
     scored = {"val": SplitEvaluation({"loss": 2.0}, Accumulator(0))}
     assert {
         "labels": [],

@@ -1,13 +1,21 @@
-"""The entries of the manifest and the report for each scored split."""
+"""The entries of the manifest and the report for each scored split.
 
-from collections.abc import Mapping
+A report names a few records and where they come from. The index says where a record lies, so only
+these records of an uncompressed shard are read. A compressed shard is unpacked up to the last one.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.compression import decompressed
+from audioloom_manifest.records.example import value
+from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
+from audioloom_storage import open_read, read_bytes
 
-from audioloom_trainer.evaluation.origins import origins
+from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.evaluation.scores import (
     Accumulator,
     baselines,
@@ -15,7 +23,10 @@ from audioloom_trainer.evaluation.scores import (
     class_table,
     confusion_accuracy,
 )
-from audioloom_trainer.shards.shard_set import ShardSet, Split
+from audioloom_trainer.input.sampler import EpochOrder
+from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
+
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -40,36 +51,23 @@ def evaluation_report(
     splits: dict[str, Any] = {}
     for name, each in evaluated.items():
         counts, labels = each.counts, shard_set.labels
-        scores = split_scores(shard_set, name, each.scores, counts.confusion, train=train)
+        scores = dict(each.scores)
         splits[name] = {"records": shard_set.splits[name].layout.total, "scores": scores}
         if shard_set.classes is not None:
+            scores.setdefault("accuracy", confusion_accuracy(counts.confusion))
+            learnt = dict.fromkeys(labels, 0) | train.labels
+            scores.update(baselines(learnt, shard_set.splits[name].labels))
             splits[name]["confusion"] = counts.confusion.tolist()
             splits[name]["classes"] = class_table(counts.confusion, labels)
             # Outputs that are no probabilities have no confidence.
             splits[name]["calibration"] = None if counts.improper else calibration(counts.bins)
             splits[name]["worst"] = _worst(shard_set, name, counts)
+        splits[name]["scores"] = {k: value for k, value in scores.items() if np.isfinite(value)}
     return {
         "labels": list(shard_set.labels),
         "splits_by": shard_set.splits_by,
         "splits": splits,
     }
-
-
-def split_scores(
-    shard_set: ShardSet,
-    name: str,
-    scores: Mapping[str, float],
-    confusion: NDArray[np.int64],
-    *,
-    train: Split,
-) -> dict[str, float]:
-    """Return a split's scores for the manifest: the model's own, accuracy and baselines."""
-    found = dict(scores)
-    if shard_set.classes is not None:
-        found.setdefault("accuracy", confusion_accuracy(confusion))
-        labels = dict.fromkeys(shard_set.labels, 0) | train.labels
-        found.update(baselines(labels, shard_set.splits[name].labels))
-    return {key: value for key, value in found.items() if np.isfinite(value)}
 
 
 def with_mean_baseline(
@@ -103,3 +101,71 @@ def _worst(shard_set: ShardSet, name: str, counts: Accumulator) -> list[dict[str
         }
         for origin, (_, label, predicted, loss, confidence) in zip(found, rows, strict=True)
     ]
+
+
+def origins(
+    shard_set: ShardSet, split: Split, positions: Iterable[float]
+) -> list[dict[str, str | int]]:
+    """Return the origins of the records at *positions* of a split's natural order.
+
+    Returns:
+        "path": the recording; "window": its number; "channel": -1 for the mix of all channels.
+
+    Raises:
+        ShardMismatch: a shard or an index has changed since it was verified.
+        StorageError: a shard or an index cannot be read.
+    """
+    wanted = np.array(list(positions), np.int64)
+    rows = EpochOrder(split.layout).locate(wanted)
+    found: dict[tuple[int, int], dict[str, str | int]] = {}
+    for number in np.unique(rows[:, 0]).tolist():
+        inside = np.unique(rows[rows[:, 0] == number, 1]).tolist()
+        shard = split.shards[number]
+        index = shard_set.parse_index(
+            shard, read_bytes(shard.index.location, limit=shard.index.bytes)
+        )
+        ranges = [
+            (start := int(index.offset[row]), start + int(index.length[row])) for row in inside
+        ]
+        try:
+            for row, record in zip(inside, _read(shard, ranges), strict=True):
+                payload = memoryview(record)[HEADER_BYTES:-FOOTER_BYTES]
+                found[number, row] = {
+                    "path": value(payload, "path", bytes).decode(errors="replace"),
+                    "window": value(payload, "window", int),
+                    "channel": value(payload, "channel", int),
+                }
+        except RecordError as error:
+            raise ShardMismatch(
+                where=shard.data.location,
+                expected="records with path, window and channel",
+                found=str(error),
+                hint="Something changed the shard during training, or it was not written by the"
+                " sharder.",
+            ) from None
+    return [found[number, row] for number, row in rows.tolist()]
+
+
+def _read(shard: Shard, ranges: list[tuple[int, int]]) -> list[bytes]:
+    """Read ranges of a shard, first byte and end, unpacked; they must ascend and not overlap."""
+    with open_read(shard.data.location) as source:
+        if shard.data.uncompressed is not None:
+            return _unpack(shard, source, ranges)
+        pieces = []
+        for start, end in ranges:
+            source.seek(start)
+            pieces.append(source.read(end - start))
+        return pieces
+
+
+def _unpack(shard: Shard, source: BinaryIO, ranges: list[tuple[int, int]]) -> list[bytes]:
+    pieces = [bytearray() for _ in ranges]
+    at = 0
+    blocks = iter(lambda: source.read(_BLOCK), b"")
+    for piece in decompressed(blocks, shard.data.compression, shard.data.content.bytes):
+        for (start, end), kept in zip(ranges, pieces, strict=True):
+            kept.extend(piece[max(0, start - at) : max(0, end - at)])
+        at += len(piece)
+        if at >= ranges[-1][1]:
+            break
+    return [bytes(piece) for piece in pieces]

@@ -123,10 +123,16 @@ def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
                 found="one of another recipe or other shards",
                 hint="Nothing is overwritten: give another --name (or none), or remove the run.",
             )
-        try:
-            return read_checkpoint(folder, commit)
-        except (BadArrays, NotFound) as error:
-            log.warning("skipping a damaged checkpoint", checkpoint=str(folder), found=str(error))
+        if (found := _whole(folder, commit)) is not None:
+            return found
+    return None
+
+
+def _whole(folder: Location, commit: CheckpointRecord) -> Checkpoint | None:
+    try:
+        return read_checkpoint(folder, commit)
+    except (BadArrays, NotFound) as error:
+        log.warning("skipping a damaged checkpoint", checkpoint=str(folder), found=str(error))
     return None
 
 
@@ -204,7 +210,8 @@ class CheckpointWriter:
 
         def store() -> None:
             _refuse_link(folder)
-            if not _is_whole(folder):
+            standing = _read_commit(folder)
+            if standing is None or _whole(folder, standing) is None:
                 _remove(self.run, folder)
                 with suppress(AlreadyExists), create(folder / ref.name) as sink:
                     sink.write(data)
@@ -243,14 +250,6 @@ def _refuse_link(folder: Location) -> None:
                 expected="a folder of the run, or nothing",
                 hint="Remove the link, then run again.",
             )
-
-
-def _is_whole(folder: Location) -> bool:
-    commit = _read_commit(folder)
-    try:
-        return commit is not None and read_checkpoint(folder, commit) is not None
-    except (BadArrays, NotFound):
-        return False
 
 
 def _read_commit(folder: Location) -> CheckpointRecord | None:
