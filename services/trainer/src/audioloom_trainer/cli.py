@@ -52,10 +52,6 @@ def evaluate(settings: EvaluateSettings) -> Result:
     from audioloom_trainer.runtime.resources import limit_arithmetic
 
     limit_arithmetic(settings.threads)  # before the next lines, which import NumPy
-    if settings.follow:
-        from audioloom_trainer.commands.follow import follow
-
-        return follow(settings)
     from audioloom_trainer.commands.evaluate import evaluate
 
     return evaluate(settings)

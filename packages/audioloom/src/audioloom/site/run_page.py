@@ -27,17 +27,21 @@ def run_page(run: SiteRun, lineage: Lineage) -> str:
     """Make the page of a run; *lineage* has all runs."""
     headings = [each for each, found in run.facts.items() if found and each != "Run"]
     sections = [section(each, facts(run.facts[each].items())) for each in headings]
+    history = run.history[:: max(1, -(-len(run.history) // _MOST_EPOCHS))]
+    logs = run.tensorboard
+    if logs.startswith("/"):  # TensorBoard alone reads no HDFS
+        logs = shlex.join(["tensorboard", "--logdir", logs])
     return site_page(
         run.name,
         element("h1", run.name, element("small", f" {run.kind}")),
         facts(_about(run)),
         section("Inputs", _inputs(run, lineage.runs)) if run.inputs else None,
         section("Scores", scores_table(run.scores)) if run.scores else None,
-        section("Curves", epoch_charts(_thinned(run))) if run.history else None,
+        section("Curves", epoch_charts(history)) if history else None,
         section("Wall time", wall_time_bar(run.wall_time)) if run.wall_time else None,
         run.sections,
         element("div", *sections, class_="columns") if sections else None,
-        section("TensorBoard", _tensorboard(run.tensorboard)) if run.tensorboard else None,
+        section("TensorBoard", element("pre", logs, tabindex="0")) if logs else None,
         section("Lineage", _lineage(run, lineage)),
         above="../",
     )
@@ -81,17 +85,6 @@ def _fate(source: Input, runs: Mapping[str, SiteRun]) -> str:
     if found.state != "committed":
         return found.state
     return "as it was" if found.identity == source.identity else "another run"
-
-
-def _thinned(run: SiteRun) -> list[dict[str, float]]:
-    every = max(1, -(-len(run.history) // _MOST_EPOCHS))
-    return [dict(each) for each in run.history[::every]]
-
-
-def _tensorboard(folder: str) -> Child:
-    local = folder.startswith("/")  # TensorBoard alone reads no HDFS
-    text = shlex.join(["tensorboard", "--logdir", folder]) if local else folder
-    return element("pre", text, tabindex="0")
 
 
 def _lineage(run: SiteRun, lineage: Lineage) -> Child:
