@@ -59,13 +59,8 @@ def report(
 ) -> str:
     """Return the report of a run as HTML.
 
-    Args:
-        title: the run's name.
-        known: names and values.
-        history: the scores of each epoch.
-        evaluation: the scores of each split, and its number of groups, if known.
-        timeline: the times of the last attempt's steps.
-        seconds: the wall time of all attempts, by class.
+    The splits of the *evaluation* have their number of groups, if it is known. The *timeline* is
+    that of the last attempt; *seconds* are the wall time of all attempts, by class.
     """
     found: Mapping[str, Any] = evaluation["splits"]
     splits = {name: found[name] for name in dict.fromkeys(("val", "test", *found)) if name in found}

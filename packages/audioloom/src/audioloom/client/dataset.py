@@ -18,11 +18,7 @@ from numpy.typing import NDArray
 
 
 def dataset(opened: Opened[ShardsManifest], split: str) -> tf.data.Dataset:
-    """Return (feature, label) of every record of a split, in the order of the shards.
-
-    Raises:
-        BadData: there is no such split, or the shards are not TFRecord.
-    """
+    """Return the records of a split, as `Shards.dataset` says."""
     stats, recipe = opened.manifest.stats, opened.manifest.recipe
     if split not in stats.splits:
         names = ", ".join(stats.splits)

@@ -17,11 +17,7 @@ from audioloom_stage.errors import BadData
 
 
 def build(opened: Opened[TrainingRunManifest], architecture: bytes, weights: bytes) -> Any:
-    """Build the model and set its weights.
-
-    Raises:
-        BadData: the model has parts of the user's own, is of `tf_keras`, or is damaged.
-    """
+    """Build the model and set its weights, as `Training.model` says."""
     if opened.manifest.recipe.keras != "3":
         raise _wrong(opened, "a model of Keras 3", "a model of tf_keras")
     try:

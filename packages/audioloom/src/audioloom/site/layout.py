@@ -65,14 +65,9 @@ _PAGES = {"index.html": "All runs", "lineage.html": "Lineage", "compare.html": "
 def site_page(
     title: str, *body: Child, name: str = "", above: str = "", script: bool = False
 ) -> str:
-    """Make a page of the site.
+    """Make a page of the site, or with its *name* one of the three that the navigation names.
 
-    Args:
-        title: of the page.
-        body: its content.
-        name: its file if it is one of the three that the navigation names.
-        above: the path from the page to the first page's folder: "" or "../".
-        script: the page has the script of the site.
+    *above* is the path from the page to the first page's folder: "" or "../".
     """
     links = (
         element("a", text, href=above + file, aria_current="page" if file == name else None)

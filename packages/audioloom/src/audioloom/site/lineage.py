@@ -57,12 +57,8 @@ def graph(
 ) -> Markup:
     """Draw runs, each with a line from each of its inputs; inputs that are no run here are dashed.
 
-    Args:
-        lineage: all runs.
-        places: locations of those that are drawn, the more important first.
-        most: how many are drawn at most; a note says so if there are more.
-        above: the path from the page to the first page's folder.
-        here: the location of the run to point out.
+    The more important *places* come first: a note says so if there are more than *most*. The run
+    *here* is pointed out; *above* is the path from the page to the first page's folder.
     """
     runs, shown = lineage.runs, [*places][:most]
     inputs = [each for place in shown for each in lineage.inputs(place)]

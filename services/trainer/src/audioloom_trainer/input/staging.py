@@ -40,12 +40,9 @@ _CLOSE_SECONDS = 5.0
 class Staging:
     """The shards of one worker, on local disk while they are needed.
 
-    Args:
-        shard_set: the shards.
-        needs: every shard that will be held, in that order; may be endless.
-        cache: folder for copies; None reads shards in place.
-        early: files that are needed late. A thread verifies them once, so that damage ends the run
-            at the next `hold` and not after hours of training.
+    *needs* are the shards that will be held, in that order, perhaps without end. Without a *cache*
+    shards are read in place. A thread verifies the files *early* that are needed late, so that
+    damage ends the run at the next `hold` and not after hours of training.
     """
 
     def __init__(

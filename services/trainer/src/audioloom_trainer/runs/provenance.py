@@ -21,11 +21,7 @@ def provenance(
 ) -> Iterator[tuple[str, str]]:
     """Yield named facts; an input that cannot be read now is named, and not followed further.
 
-    Args:
-        attempt: this one.
-        seconds: wall time of all attempts.
-        inputs: those of the run.
-        root: the root that their locations are relative to.
+    *seconds* are the wall time of all attempts; locations of inputs are relative to *root*.
     """
     libraries = (f"{n} {v}" for n, v in attempt.versions.items() if n.lower() in _LIBRARIES)
     yield "date", f"{attempt.started:%Y-%m-%d %H:%M} UTC"

@@ -69,12 +69,8 @@ log = structlog.get_logger()
 def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committed | None:
     """Train to the end and commit the run; return it, or None if another worker commits it.
 
-    TensorFlow must be set up for it.
-
-    Args:
-        spec: the same on all workers.
-        resume: the chief's checkpoint, which the other workers get from it.
-        stop: whether SIGTERM has arrived.
+    TensorFlow must be set up, and the specification be the same on all workers. They get the
+    checkpoint to *resume* from the chief.
     """
     watch = Stopwatch.of_process()
     cluster, launch, settings = spec.cluster, spec.launch, spec.settings
