@@ -185,7 +185,7 @@ def _as_they_come(run: Location) -> Iterator[Checkpoint]:
         committed = with_retries(exists, run / MANIFEST_NAME)
         found = with_retries(lambda: list(list_checkpoints(run)))
         for folder, commit in reversed(found):
-            if commit is None or commit.step in done:
+            if commit.step in done:
                 continue
             done.add(commit.step)
             try:

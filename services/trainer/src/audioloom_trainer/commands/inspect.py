@@ -33,7 +33,7 @@ def inspect(settings: InspectSettings) -> Result:
         if folder.name == MANIFEST_NAME:
             folder = folder.parent
         progress = last_progress(folder)
-        checkpoints = [(f.name, c.step) for f, c in list_checkpoints(folder) if c is not None]
+        checkpoints = [(f.name, commit.step) for f, commit in list_checkpoints(folder)]
         if not progress and not checkpoints:
             launched = exists(folder / "attempts")
             raise InputMissing(

@@ -44,6 +44,6 @@ def _score(found: dict[str, float]) -> float | None:
 
 def _uncommitted(folder: Location) -> dict[str, Any]:
     """Return the state of a run, from its checkpoints and what its processes noted."""
-    steps = [commit.step for _, commit in list_checkpoints(folder) if commit is not None]
+    steps = [commit.step for _, commit in list_checkpoints(folder)]
     more = {"steps": steps[0] if steps else 0, "checkpoints": steps}
     return {**more, "seconds": seconds_in(folder), **training_state(folder)}

@@ -26,7 +26,7 @@ def plan(settings: PlanSettings) -> Result:
     if settings.capacity:
         lines = lines_of(settings, spec.shards.manifest, spec.shard_set, spec.window)
         return capacity_result(lines, {"name": planned.name, "location": str(planned.folder)})
-    saved = [record.step for _, record in list_checkpoints(planned.folder) if record is not None]
+    saved = [record.step for _, record in list_checkpoints(planned.folder)]
     standing = find_committed(planned)
     steps = spec.steps
     allowed = allowed_replicas(train.layout.lanes)

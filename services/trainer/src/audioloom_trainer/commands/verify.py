@@ -27,7 +27,7 @@ from pydantic import BaseModel, FiniteFloat, ValidationError
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.input.batches import steps_of
-from audioloom_trainer.runs.checkpoint import RECORD_NAME, list_checkpoints
+from audioloom_trainer.runs.checkpoint import RECORD_NAME, checkpoint_folders, read_commit
 from audioloom_trainer.runs.committed_run import (
     evaluate_command,
     export_command,
@@ -56,7 +56,7 @@ def verify(settings: VerifySettings) -> Result:
     whole = not problems
     if whole:  # the content of damaged files proves nothing
         problems += _contents(opened)
-    checkpoints = list(list_checkpoints(opened.folder))
+    checkpoints = [entry.location for entry in checkpoint_folders(opened.folder)]
     problems += _of_checkpoints(opened, checkpoints)
     if settings.inputs:
         problems += _of_inputs(opened, whole=whole)
@@ -202,13 +202,13 @@ def _history(opened: Opened[TrainingRunManifest]) -> _History:
 
 
 def _of_checkpoints(
-    opened: Opened[TrainingRunManifest], checkpoints: list[tuple[Location, Any]]
+    opened: Opened[TrainingRunManifest], checkpoints: list[Location]
 ) -> Iterator[str]:
     """Check the run's checkpoints that have a commit record: of this run, and whole."""
     manifest = opened.manifest
     recipe = recipe_digest(manifest.recipe, [each.identity for each in manifest.inputs])
-    for folder, commit in checkpoints:
-        if commit is None:
+    for folder in checkpoints:
+        if (commit := read_commit(folder)) is None:
             if exists(folder / RECORD_NAME):
                 yield f"{folder / RECORD_NAME}: expected the record of a checkpoint"
             continue

@@ -89,10 +89,11 @@ class Checkpoint:
     state: dict[str, NDArray[np.generic]]
 
 
-def list_checkpoints(run: Location) -> Iterator[tuple[Location, CheckpointRecord | None]]:
-    """Yield a run's checkpoint folders, newest first, with records; None for a bad record."""
+def list_checkpoints(run: Location) -> Iterator[tuple[Location, CheckpointRecord]]:
+    """Yield a run's checkpoint folders that have a readable record, newest first."""
     for entry in checkpoint_folders(run):
-        yield entry.location, _read_commit(entry.location)
+        if (commit := read_commit(entry.location)) is not None:
+            yield entry.location, commit
 
 
 def checkpoint_folders(run: Location) -> list[Entry]:
@@ -114,8 +115,6 @@ def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
         StorageError: storage failed; a damaged file does not raise.
     """
     for folder, commit in list_checkpoints(run):
-        if commit is None:
-            continue
         if commit.recipe != recipe:
             raise NameTaken(
                 where=folder,
@@ -210,14 +209,13 @@ class CheckpointWriter:
 
         def store() -> None:
             _refuse_link(folder)
-            standing = _read_commit(folder)
+            standing = read_commit(folder)
             if standing is None or _whole(folder, standing) is None:
                 _remove(self.run, folder)
                 with suppress(AlreadyExists), create(folder / ref.name) as sink:
                     sink.write(data)
                 publish(folder / RECORD_NAME, record)
-            whole = [place for place, commit in list_checkpoints(self.run) if commit is not None]
-            for old in whole[self.keep :]:
+            for old, _ in [*list_checkpoints(self.run)][self.keep :]:
                 _remove(self.run, old)
 
         with_retries(store, given_up=self._closing)
@@ -252,7 +250,8 @@ def _refuse_link(folder: Location) -> None:
             )
 
 
-def _read_commit(folder: Location) -> CheckpointRecord | None:
+def read_commit(folder: Location) -> CheckpointRecord | None:
+    """Read the record of a checkpoint; None if there is none, or it is damaged."""
     where = folder / RECORD_NAME
     try:
         return CheckpointRecord.model_validate_json(read_bytes(where, limit=_MOST_COMMIT_BYTES))
