@@ -21,7 +21,6 @@ from audioloom_runs.pages.parts import (
     table,
     wall_time_bar,
 )
-from audioloom_runs.pages.style import STYLE
 
 from audioloom_trainer.runs.timeline import Interval, thinned
 
@@ -69,7 +68,7 @@ def report(
     records = {name: each["records"] for name, each in splits.items()}
     return page(
         f"{title}: training run",
-        f"{STYLE}{_OWN}{_shades()}\n",
+        f"{_OWN}{_shades()}\n",
         element("h1", title, element("small", " training run")),
         headline(splits) if splits else None,
         section("Run", facts([*known, ("splits made by", evaluation["splits_by"])])),

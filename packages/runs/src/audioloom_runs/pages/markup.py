@@ -7,11 +7,14 @@ import base64
 import hashlib
 import json
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from audioloom_stage.escapes import printable
 
 _VOID = frozenset({"input", "meta"})
+# Of all pages: light and dark, for screens of any width and for paper.
+_STYLE = "\n" + (files("audioloom_runs.pages") / "pages.css").read_text(encoding="utf-8")
 
 
 class Markup(str):
@@ -47,11 +50,12 @@ def joined(*children: Child) -> Markup:
 
 
 def page(title: str, style: str, *body: Child, script: str = "") -> Markup:
-    """Make a whole document whose content policy forbids it to load anything.
+    """Make a whole document, in the style of all pages, that may not load anything.
 
-    Of CSS and JavaScript the policy allows only the bytes of *style* and *script*, which come from
-    this program.
+    Of CSS and JavaScript its content policy allows only the bytes of the style, with more of it for
+    this page, and of *script*, which come from this program.
     """
+    style = _STYLE + style
     allowed = [
         f"style-src {_digest(style)}",
         *([f"script-src {_digest(script)}"] if script else ()),

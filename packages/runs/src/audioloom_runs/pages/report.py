@@ -11,7 +11,6 @@ from audioloom_storage import AlreadyExists, locate, open_read, publish
 
 from audioloom_runs.pages.markup import Markup, element, page
 from audioloom_runs.pages.parts import facts
-from audioloom_runs.pages.style import STYLE
 
 
 def write_report(opened: Opened[Any], sections: Markup, to: str) -> Result:
@@ -22,7 +21,7 @@ def write_report(opened: Opened[Any], sections: Markup, to: str) -> Result:
     """
     manifest, target = opened.manifest, locate(to)
     title = element("h1", manifest.name, element("small", f" {manifest.kind}"))
-    text = page(f"{manifest.name}: {manifest.kind}", STYLE, title, facts(_about(opened)), sections)
+    text = page(f"{manifest.name}: {manifest.kind}", "", title, facts(_about(opened)), sections)
     data = text.encode()
     try:
         publish(target, data)
