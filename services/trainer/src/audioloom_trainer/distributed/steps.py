@@ -108,7 +108,22 @@ def make_train_block(
         flat = tf.concat([tf.reshape(results.stack(), [-1]), signals], axis=0)
         return sum_in_graph(strategy, flat, replicas), batch
 
-    return _runner(block)
+    traced: list[Any] = []
+
+    def run(batches: BatchStream, k: int, signals: list[float]) -> Outcome:
+        if not traced:  # for any batch size: a short batch would trace it again
+            element = batches.iterator.element_spec
+            given = (tf.TensorSpec((), tf.int32), tf.TensorSpec((None,), tf.float32))
+            signature = (tf.data.IteratorSpec(element), element, *given)
+            traced.append(tf.function(block, input_signature=signature))
+        if batches.batch is None:
+            batches.batch = batches.iterator.get_next()
+        flat, batches.batch = traced[0](
+            batches.iterator, batches.batch, tf.constant(k), tf.constant(signals, tf.float32)
+        )
+        return _outcome(flat.numpy(), k)
+
+    return run
 
 
 def make_evaluation_block(
@@ -252,25 +267,6 @@ def _average(variables: Sequence[Any]) -> None:
         means = context.all_reduce(tf.distribute.ReduceOp.MEAN, offsets)
         for variable, base, mean in zip(same, bases, means, strict=True):
             variable.assign(base + mean)
-
-
-def _runner(block: Any) -> Block:
-    traced: list[Any] = []
-
-    def run(batches: BatchStream, k: int, signals: list[float]) -> Outcome:
-        if not traced:  # for any batch size: a short batch would trace it again
-            element = batches.iterator.element_spec
-            given = (tf.TensorSpec((), tf.int32), tf.TensorSpec((None,), tf.float32))
-            signature = (tf.data.IteratorSpec(element), element, *given)
-            traced.append(tf.function(block, input_signature=signature))
-        if batches.batch is None:
-            batches.batch = batches.iterator.get_next()
-        flat, batches.batch = traced[0](
-            batches.iterator, batches.batch, tf.constant(k), tf.constant(signals, tf.float32)
-        )
-        return _outcome(flat.numpy(), k)
-
-    return run
 
 
 def _outcome(flat: np.ndarray, k: int) -> Outcome:

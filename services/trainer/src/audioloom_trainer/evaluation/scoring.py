@@ -159,27 +159,21 @@ class Scoring:
 
         Append to *produced* when each batch was ready, in seconds of `time.monotonic`.
         """
-        feed = BatchReader(
-            split, shuffle, batch=self.batch, replicas=self.gang.replicas, staging=self.staging
-        )
-        batches = self._remembering(feed.batches(start), produced)
-        steps = steps_of(split.layout.total, self.batch) - start
-        return stream(batches, steps, self.shard_set)
+        reader = BatchReader(split, shuffle, self.batch, self.gang.replicas, self.staging)
 
-    def _remembering(
-        self, batches: Iterator[Batch], produced: deque[float] | None
-    ) -> Iterator[Batch]:
-        """Keep an error of the input: TensorFlow passes on only its text."""
-        try:
-            for batch in batches:
-                if produced is not None:
-                    produced.append(time.monotonic())
-                yield batch
-        except GeneratorExit:  # the reader has stopped, which is no failure
-            raise
-        except BaseException as error:
-            self._failure = error
-            raise
+        def batches() -> Iterator[Batch]:
+            try:
+                for batch in reader.batches(start):
+                    if produced is not None:
+                        produced.append(time.monotonic())
+                    yield batch
+            except GeneratorExit:  # the reader has stopped, which is no failure
+                raise
+            except BaseException as error:
+                self._failure = error  # TensorFlow passes on only its text
+                raise
+
+        return stream(batches(), steps_of(split.layout.total, self.batch) - start, self.shard_set)
 
     @contextmanager
     def watched(self, when: str) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """Refuse a model that cannot be trained exactly, and name the part and the reason."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import keras
@@ -108,14 +108,8 @@ def _check_shapes(model: keras.Model, shape: tuple[int, ...], classes: int | Non
             found=f"one that takes {declared}",
             hint=f"Its first layer is keras.layers.Input(shape); {turn} after that.",
         )
-    try:
-        output = in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
-    except Exception as error:
-        raise BadModel(
-            expected=expected,
-            found=describe_error(error),
-            hint="Its first layer is keras.layers.Input(shape); reshape after that.",
-        ) from error
+    hint = "Its first layer is keras.layers.Input(shape); reshape after that."
+    output = _tried(model, lambda: model(tf.zeros((1, *shape)), training=False), expected, hint)
     if not tf.is_tensor(output):
         found = f"{type(output).__name__} of several"
         raise BadModel(expected="a model with one output", found=found)
@@ -141,16 +135,10 @@ def _check_loss(model: keras.Model, shape: tuple[int, ...], classes: int | None)
         compute_loss(model, x, y, predictions)
         update_metrics(model, x, y, predictions)
 
+    one_hot = "For classes, take sparse_categorical_crossentropy: targets are not one-hot."
     try:
-        in_replica(model, score)
-    except Exception as error:
-        raise BadModel(
-            expected=f"a loss and metrics that take {what} of shape (batch,)",
-            found=describe_error(error),
-            hint=""
-            if classes is None
-            else "For classes, take sparse_categorical_crossentropy: targets are not one-hot.",
-        ) from error
+        expected = f"a loss and metrics that take {what} of shape (batch,)"
+        _tried(model, score, expected, hint="" if classes is None else one_hot)
     finally:
         model.reset_metrics()
     for name, found in metric_shapes(model).items():
@@ -160,6 +148,13 @@ def _check_loss(model: keras.Model, shape: tuple[int, ...], classes: int | None)
                 found=f"{name!r} of shape {found}",
                 hint="Let it average over the classes: the run keeps a table of them anyway.",
             )
+
+
+def _tried(model: Any, run: Callable[[], Any], expected: str, hint: str) -> Any:
+    try:
+        return in_replica(model, run)
+    except Exception as error:
+        raise BadModel(expected=expected, found=describe_error(error), hint=hint) from error
 
 
 def _input_shape(model: Any) -> tuple[int | None, ...] | None:
