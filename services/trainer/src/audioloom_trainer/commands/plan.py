@@ -21,8 +21,9 @@ from audioloom_trainer.training.spec import make_spec
 def plan(settings: PlanSettings) -> Result:
     """Show what `run` would do, from the manifest of the shards."""
     spec = make_spec(settings, Cluster(), read_launch(os.environ))
-    planned, train = spec.plan, spec.train
+    planned = spec.plan
     bind(run=planned.name)
+    train = spec.train
     if settings.capacity:
         lines = lines_of(settings, spec.shards.manifest, spec.shard_set, spec.window)
         return capacity_result(lines, {"name": planned.name, "location": str(planned.folder)})
