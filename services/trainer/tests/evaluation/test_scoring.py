@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_trainer.commands.evaluate import chosen_splits
 from audioloom_trainer.input import staging
 from audioloom_trainer.runs.committed_run import open_run, read_trained_on
 from audioloom_trainer.settings import EvaluateSettings
@@ -33,7 +32,7 @@ def test_shards_are_brought_once_and_score_the_same_each_time(
     monkeypatch.setattr(staging, "verified_copy", counted)
     run = open_run(str(trained.run.folder), None)
     shard_set = open_shards(read_trained_on(run.opened))
-    splits = chosen_splits(shard_set, ())
+    splits = [shard_set.split(name) for name in sorted(shard_set.splits.keys() - {"train"})]
     settings = EvaluateSettings(run=str(trained.run.folder), cache=str(tmp_path))
     keras.utils.clear_session()  # tests before this one have numbered layers in this process
     model = rebuild(run, shard_set)
