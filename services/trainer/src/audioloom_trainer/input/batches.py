@@ -16,7 +16,6 @@ from audioloom_trainer.input.sampler import (
     EpochOrder,
     Shuffle,
     Window,
-    reading_order,
     replica_lanes,
     replica_positions,
 )
@@ -79,7 +78,7 @@ def needed_shards(
     order = EpochOrder(split.layout, shuffle)
     first = max(0, start - 1) * batch  # a reader also holds the step before its first
     lanes = replica_lanes(split.layout.lanes, replicas.numbers, replicas.total)
-    for window in reading_order(order, lanes):
+    for window in sorted(window for lane in lanes for window in order.windows(lane)):
         inside = np.arange(window.start, window.start + window.count)
         positions = window.lane + split.layout.lanes * inside
         mine = np.isin(positions % replicas.total, replicas.numbers)

@@ -189,8 +189,3 @@ def replica_lanes(lanes: int, mine: Iterable[int], replicas: int) -> list[int]:
 def allowed_replicas(lanes: int) -> tuple[int, ...]:
     """Return the numbers of replicas that give equal global batches: the divisors of *lanes*."""
     return tuple(number for number in range(1, lanes + 1) if lanes % number == 0)
-
-
-def reading_order(order: EpochOrder, lanes: Iterable[int]) -> list[Window]:
-    """Return the windows of *lanes* in the order in which an epoch first needs them."""
-    return sorted(window for lane in lanes for window in order.windows(lane))

@@ -52,14 +52,7 @@ def parse_index(
     if len(outside):
         found = f"values at byte {values[outside[0]]} of record {outside[0]}"
         raise _mismatch(where, f"{value_bytes} bytes of values inside each record", found)
-    if classes is not None:
-        _check_labels(label, classes, where)
-    return Index(offset, length, values, label)
-
-
-def _check_labels(label: NDArray[np.int64], classes: int, where: object) -> None:
-    outside = np.flatnonzero((label < 0) | (label >= classes))
-    if len(outside):
+    if classes is not None and len(outside := np.flatnonzero((label < 0) | (label >= classes))):
         row = int(outside[0])
         raise UnknownLabel(
             where=where,
@@ -67,6 +60,7 @@ def _check_labels(label: NDArray[np.int64], classes: int, where: object) -> None
             found=f"{label[row]} at record {row}, and {len(outside) - 1} more such records",
             hint="Shard the features again with every label in the vocabulary.",
         )
+    return Index(offset, length, values, label)
 
 
 def _mismatch(where: object, expected: str, found: str) -> ShardMismatch:
