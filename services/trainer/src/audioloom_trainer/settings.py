@@ -2,12 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from audioloom_runs.settings import (
-    CheckSettings,
-    GcSettings,
-    ListSettings,
-    RunName,
-)
+from audioloom_runs.settings import CheckSettings, GcSettings, ListSettings, RunName
 from audioloom_stage.arguments import Value, check_no_secret
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Duration, Size

@@ -63,11 +63,7 @@ def evaluation_report(
             splits[name]["calibration"] = None if counts.improper else calibration(counts.bins)
             splits[name]["worst"] = _worst(shard_set, name, counts)
         splits[name]["scores"] = {k: value for k, value in scores.items() if np.isfinite(value)}
-    return {
-        "labels": list(shard_set.labels),
-        "splits_by": shard_set.splits_by,
-        "splits": splits,
-    }
+    return {"labels": list(shard_set.labels), "splits_by": shard_set.splits_by, "splits": splits}
 
 
 def with_mean_baseline(

@@ -50,11 +50,7 @@ def open_local(path: Path, index: Index, *, numbers: bool) -> LocalShard:
 
 
 def gather(
-    shards: Mapping[int, LocalShard],
-    rows: NDArray[np.int64],
-    *,
-    shape: tuple[int, ...],
-    dtype: str,
+    shards: Mapping[int, LocalShard], rows: NDArray[np.int64], *, shape: tuple[int, ...], dtype: str
 ) -> tuple[Features, Targets]:
     """Read features (records, *shape) and targets (records,) of records in shards, by number.
 
