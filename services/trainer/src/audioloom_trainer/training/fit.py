@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -46,15 +45,14 @@ from audioloom_trainer.runs.checkpoint import (
 from audioloom_trainer.runs.exported_model import model_files
 from audioloom_trainer.runs.npz import dump_arrays
 from audioloom_trainer.runs.progress import ProgressFile
-from audioloom_trainer.runs.provenance import provenance
 from audioloom_trainer.runs.stopwatch import Stopwatch
 from audioloom_trainer.runs.summaries import events_of
 from audioloom_trainer.runs.timeline import bottleneck, summed
 from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.runtime.signals import StopRequest
-from audioloom_trainer.shards.shard_set import ShardSet
 from audioloom_trainer.training.callbacks import ARRAYS, Callbacks, load_callbacks
 from audioloom_trainer.training.epochs import Session
+from audioloom_trainer.training.provenance import provenance, shown_weights, training_facts
 from audioloom_trainer.training.spec import (
     RunSpec,
     TrainingPosition,
@@ -157,7 +155,7 @@ def _train(
         done = position.epoch * spec.steps + position.step
         every, devices = spec.settings.epochs * spec.steps, describe_devices()
         if shard_set.class_weights is not None:
-            log.info("the loss is weighted by class", weights=_shown_weights(shard_set))
+            log.info("the loss is weighted by class", weights=shown_weights(shard_set))
         events.always(from_step=done)
         events.event("start", step=done, steps=every, devices=devices)
         log.info(
@@ -211,9 +209,11 @@ def _results(
     feature = spec.shards.manifest.stats.feature.name
     files += write_files(folder, model_files(_alone(spec, model, values), feature, shard_set))
     intervals = session.timeline.intervals
-    seconds, root = session.wall_time(), root_of(folder)
-    facts = _facts(spec, stats)
-    facts += provenance(attempt, sum(seconds.values()), spec.plan.inputs, root)
+    seconds = session.wall_time()
+    facts = [
+        *training_facts(spec, stats, describe_devices()),
+        *provenance(attempt, sum(seconds.values()), spec.plan.inputs, root_of(folder)),
+    ]
     for name, each in shown["splits"].items():
         each["groups"] = shard_set.split(name).groups
     page = report(spec.plan.name, facts, history, shown, intervals, seconds)
@@ -225,21 +225,6 @@ def _results(
         input_wait=round(summed(intervals).wait, 4) if intervals else 0.0,
     )
     return files, stats
-
-
-def _facts(spec: RunSpec, stats: TrainingRunStats) -> list[tuple[str, str]]:
-    settings, workers = spec.settings, spec.cluster.size
-    arguments = "".join(f" {name}={value}" for name, value in settings.model_arg.items())
-    return [
-        ("model", f"{spec.model.label}{arguments}"),
-        ("shards", spec.plan.inputs[0].location),
-        ("steps", f"{stats.steps:,} of {settings.batch_size} records, {settings.epochs} epochs"),
-        ("replicas", f"{stats.replicas} in {counted(workers, 'workers')}"),
-        ("devices", describe_devices()),
-        ("parameters", f"{stats.parameters:,}"),
-        ("seed", f"{settings.seed}"),
-        ("class weights", _shown_weights(spec.shard_set)),
-    ]
 
 
 def _staging(
@@ -300,8 +285,3 @@ def _callbacks(
     if resume is not None and position.callbacks:
         callbacks.restore(position.callbacks, resume.state)
     return callbacks
-
-
-def _shown_weights(shard_set: ShardSet) -> str:
-    pairs = zip(shard_set.labels, shard_set.class_weights or (), strict=False)
-    return " ".join(f"{label}={weight:.4g}" for label, weight in islice(pairs, 8))

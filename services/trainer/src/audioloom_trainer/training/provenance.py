@@ -1,19 +1,46 @@
-"""Facts for a report: when, where and with what a run was made, and of which recordings."""
+"""Facts for a report: what was trained, when, where and with what, and of which recordings."""
 
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from itertools import islice
 
 from audioloom_manifest.envelope import InputRef
 from audioloom_manifest.errors import ManifestError
-from audioloom_manifest.kinds import FeaturesManifest
+from audioloom_manifest.kinds import FeaturesManifest, TrainingRunStats
 from audioloom_manifest.publication import Attempt
 from audioloom_manifest.reader import read_manifest, resolve_input
 from audioloom_stage.escapes import safe_text
+from audioloom_stage.terminal import counted
 from audioloom_storage import Location, StorageError
+
+from audioloom_trainer.shards.shard_set import ShardSet
+from audioloom_trainer.training.spec import RunSpec
 
 _LIBRARIES = ("python", "tensorflow", "keras", "tf_keras")
 _MOST_INPUTS = 12
+
+
+def training_facts(
+    spec: RunSpec, stats: TrainingRunStats, devices: str
+) -> Iterator[tuple[str, str]]:
+    """Yield named facts of a training and its results."""
+    settings = spec.settings
+    arguments = "".join(f" {name}={value}" for name, value in settings.model_arg.items())
+    yield "model", f"{spec.model.label}{arguments}"
+    yield "shards", spec.plan.inputs[0].location
+    yield "steps", f"{stats.steps:,} of {settings.batch_size} records, {settings.epochs} epochs"
+    yield "replicas", f"{stats.replicas} in {counted(spec.cluster.size, 'workers')}"
+    yield "devices", devices
+    yield "parameters", f"{stats.parameters:,}"
+    yield "seed", f"{settings.seed}"
+    yield "class weights", shown_weights(spec.shard_set)
+
+
+def shown_weights(shard_set: ShardSet) -> str:
+    """Return the first weights of classes in one line."""
+    pairs = zip(shard_set.labels, shard_set.class_weights or (), strict=False)
+    return " ".join(f"{label}={weight:.4g}" for label, weight in islice(pairs, 8))
 
 
 def provenance(

@@ -5,7 +5,7 @@ from pathlib import Path
 from audioloom_manifest.envelope import Producer
 from audioloom_manifest.publication import Attempt
 from audioloom_storage import locate
-from audioloom_trainer.runs.provenance import provenance
+from audioloom_trainer.training.provenance import provenance
 from manifest_runs import commit_one
 
 ATTEMPT = Attempt(
