@@ -4,6 +4,7 @@ The report shows the manifest, the history and the evaluation and adds no result
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
 from math import sqrt
 from typing import Any
 
@@ -31,19 +32,7 @@ _SHADES = 9
 _Z = 1.959964
 """Deviations of a normal distribution that 95 % lie within."""
 
-_OWN = """
-.cards { display: flex; flex-wrap: wrap; gap: 1rem; }
-.cards > div { flex: 1 1 16rem; padding: .9rem 1.1rem; background: var(--panel);
-  border-radius: 6px; }
-.cards b { display: block; font-size: 2.2rem; line-height: 1.3; font-weight: 600; }
-.cards span { display: block; color: var(--quiet); }
-.matrix td { text-align: right; min-width: 2.6rem; padding: .3rem .5rem;
-  border: 1px solid var(--paper); font-variant-numeric: tabular-nums; background: var(--panel); }
-.matrix th { border: 0; max-width: 14rem; min-width: 0; }
-.matrix th:first-child { min-width: 6rem; position: sticky; left: 0; background: var(--paper); }
-.matrix .tilt { writing-mode: vertical-rl; transform: rotate(180deg); max-height: 12rem;
-  padding: .5rem .3rem; vertical-align: bottom; }
-"""
+_STYLE = "\n" + (files("audioloom_trainer") / "report.css").read_text(encoding="utf-8")
 _UNSCORED = "The shards have no split but train, so there are no scores."
 _UNKNOWN = "The wall time of this run is not known."
 
@@ -68,7 +57,7 @@ def report(
     records = {name: each["records"] for name, each in splits.items()}
     return page(
         f"{title}: training run",
-        f"{_OWN}{_shades()}\n",
+        _STYLE,
         element("h1", title, element("small", " training run")),
         headline(splits) if splits else None,
         section("Run", facts([*known, ("splits made by", evaluation["splits_by"])])),
@@ -199,16 +188,6 @@ def most_confused(matrix: Sequence[Sequence[int]], most: int) -> list[int]:
     mistakes = wrong.sum(axis=0) + wrong.sum(axis=1)
     chosen = np.argsort(-mistakes, kind="stable")[:most]
     return sorted(chosen.tolist())
-
-
-def _shades() -> str:
-    """Return the CSS of the shades of the confusion matrix: white digits on the darker ones."""
-    return "\n".join(
-        f".matrix .{kind}.shade{shade} {{ background: rgba({colour}, {0.08 + 0.1 * shade:.2f})"
-        f"{'; color: #fff' if shade > _SHADES / 2 + 1 else ''}; }}"
-        for kind, colour in (("right", "0, 114, 178"), ("wrong", "213, 94, 0"))
-        for shade in range(1, _SHADES + 1)
-    )
 
 
 def headline(splits: Mapping[str, Any]) -> Markup:
