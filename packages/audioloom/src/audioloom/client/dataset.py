@@ -6,7 +6,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import tensorflow as tf
-from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.file_list import read_file
 from audioloom_manifest.kinds import ShardsManifest
@@ -33,35 +32,29 @@ def dataset(opened: Opened[ShardsManifest], split: str) -> tf.data.Dataset:
     shards = [entry for entry in opened.files("shard") if entry.split == split]
     shards.sort(key=lambda entry: entry.shard or 0)
     numbers = recipe.target == "number"
+    feature = stats.feature
+    dtype = np.dtype(feature.dtype).newbyteorder("<")
     signature = (
-        tf.TensorSpec(stats.feature.shape, tf.float32),
+        tf.TensorSpec(feature.shape, tf.float32),
         tf.TensorSpec((), tf.float32 if numbers else tf.int64),
     )
 
     def records() -> Iterator[tuple[NDArray[np.float32], float | int]]:
         for entry in shards:
-            yield from _records(opened, entry)
+            stream: BinaryIO = io.BytesIO(read_file(opened.folder, entry))
+            if entry.uncompressed is not None:
+                size = entry.uncompressed.bytes
+                stream = open_decompressed(stream, recipe.compression, size)
+            try:
+                for frame in tfrecord.read(stream):
+                    record = example.decode(frame.payload, feature.name)
+                    values = np.frombuffer(record.values, dtype).reshape(feature.shape)
+                    label: Any = record.label_id if record.target is None else record.target
+                    yield values.astype(np.float32), label
+            except (RecordError, ValueError) as error:
+                where = opened.folder / entry.path
+                expected = "records of the manifest"
+                raise BadData(where=where, expected=expected, found=error) from None
 
     made = tf.data.Dataset.from_generator(records, output_signature=signature)
     return made.apply(tf.data.experimental.assert_cardinality(stats.splits[split].records))
-
-
-def _records(
-    opened: Opened[ShardsManifest], entry: FileEntry
-) -> Iterator[tuple[NDArray[np.float32], float | int]]:
-    feature = opened.manifest.stats.feature
-    dtype = np.dtype(feature.dtype).newbyteorder("<")
-    stream: BinaryIO = io.BytesIO(read_file(opened.folder, entry))
-    if entry.uncompressed is not None:
-        compression = opened.manifest.recipe.compression
-        stream = open_decompressed(stream, compression, entry.uncompressed.bytes)
-    try:
-        for frame in tfrecord.read(stream):
-            record = example.decode(frame.payload, feature.name)
-            values = np.frombuffer(record.values, dtype).reshape(feature.shape)
-            label: Any = record.label_id if record.target is None else record.target
-            yield values.astype(np.float32), label
-    except (RecordError, ValueError) as error:
-        raise BadData(
-            where=opened.folder / entry.path, expected="records of the manifest", found=error
-        ) from None

@@ -27,7 +27,7 @@ from audioloom_trainer.settings import InspectSettings
 def inspect(settings: InspectSettings) -> Result:
     """Read a run's manifest, or its progress and checkpoints if it has no manifest."""
     try:
-        opened = read_manifest(settings.run, expect="training-run")
+        return _committed(read_manifest(settings.run, expect="training-run"))
     except MissingManifest as error:
         folder = locate(settings.run)
         if folder.name == MANIFEST_NAME:
@@ -47,7 +47,6 @@ def inspect(settings: InspectSettings) -> Result:
                 else "audioloom-trainer list --root ROOT shows the runs that there are.",
             ) from error
         return _unfinished(folder, progress, checkpoints)
-    return _committed(opened)
 
 
 def _committed(opened: Opened[TrainingRunManifest]) -> Result:

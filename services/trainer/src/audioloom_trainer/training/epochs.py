@@ -61,6 +61,7 @@ class Session:
         self._gang, self._model, self._watch = scoring.gang, scoring.model, scoring.watch
         self._cluster, self._replicas = self._gang.cluster, self._gang.replicas
         self._settings, self._train_split, self._steps = spec.settings, spec.train, spec.steps
+        self._compare_every = self._settings.compare_steps if self._replicas.total > 1 else 0
         last = (self._train_split.layout.total - 1) % self._settings.batch_size + 1
         self._train = make_train_block(
             self._gang.strategy,
@@ -189,10 +190,6 @@ class Session:
             if every:
                 k = min(k, every - self._global_step % every)
         return k
-
-    @property
-    def _compare_every(self) -> int:
-        return self._settings.compare_steps if self._replicas.total > 1 else 0
 
     def _chiefs_signals(self) -> tuple[float, float]:
         """Return the chief's decisions: whether to save a checkpoint, and the block's length."""
