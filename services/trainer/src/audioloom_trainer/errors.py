@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from audioloom_stage.errors import BadConfiguration, BadData, TryAgain
+from audioloom_stage.escapes import shortened
 from audioloom_stage.redaction import redact
 
 
@@ -78,5 +79,4 @@ class Stopped(TryAgain):
 
 def describe_error(error: BaseException, limit: int = 500) -> str:
     """Describe an error of the user's code or a library: type and text in one bounded line."""
-    text = redact(" ".join(f"{type(error).__name__}: {error}".split()))
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return shortened(redact(" ".join(f"{type(error).__name__}: {error}".split())), limit)

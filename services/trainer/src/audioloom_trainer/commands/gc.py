@@ -67,7 +67,7 @@ def _find(root: Location, older_than: float) -> Iterator[Entry]:
         older_than=older_than,
         is_kept=lambda path: _KEPT.fullmatch(path) is not None,
     )
-    before = _before(older_than)
+    before = time.time_ns() - int(older_than * 1e9)
     for folder, manifest in list_manifests(root, "training-run"):
         if manifest is not None:
             continue  # committed: handled above; unreadable: leave it alone
@@ -101,13 +101,10 @@ def _folders(root: Location, older_than: float) -> Iterator[Location]:
 
     Folders of unfinished runs stay: a training may be about to write there.
     """
+    before = time.time_ns() - int(older_than * 1e9)
     for run, manifest in list_manifests(root, "training-run"):
         if isinstance(manifest, Opened):
             with suppress(NotFound):
                 for entry in (*checkpoint_folders(run), stat(run / "checkpoints")):
-                    if entry.modified_ns <= _before(older_than):
+                    if entry.modified_ns <= before:
                         yield entry.location
-
-
-def _before(older_than: float) -> int:
-    return time.time_ns() - int(older_than * 1e9)

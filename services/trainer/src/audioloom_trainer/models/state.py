@@ -50,10 +50,7 @@ def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.g
     named = _named(model)
     if len(arrays) != len(named):
         raise DamagedRun(expected=f"{len(named)} variables", found=f"{len(arrays)} saved ones")
-    values = {
-        name: _as(variable, _fitting(variable, name, arrays.get(name)))
-        for name, variable in named.items()
-    }
+    values = {name: _fitting(variable, name, arrays.get(name)) for name, variable in named.items()}
     sums = {id(variable) for variable in metric_state(model)}
     with strategy.scope():
         for name, variable in named.items():
@@ -87,7 +84,7 @@ def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]
     for variable in model.weights:
         path = path_of(variable)
         found = left.get(_end(path))
-        variable.assign(_as(variable, _fitting(variable, path, found.pop(0) if found else None)))
+        variable.assign(_fitting(variable, path, found.pop(0) if found else None))
 
 
 def _named(model: keras.Model) -> dict[str, Any]:
@@ -109,12 +106,6 @@ def _end(path: str) -> str:
     return "/".join(path.split("/")[-2:])
 
 
-def _as(variable: Any, array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """View raw bytes as the variable's extension type, such as bfloat16, lost in the file."""
-    kind = np.dtype(tf.as_dtype(variable.dtype).as_numpy_dtype)
-    return array.view(kind) if array.dtype.kind == "V" else array
-
-
 def _fitting(variable: Any, name: str, found: NDArray[np.generic] | None) -> NDArray[np.generic]:
     """Return the values if their shape is that of the variable."""
     if found is None or found.shape != tuple(variable.shape):
@@ -125,4 +116,6 @@ def _fitting(variable: Any, name: str, found: NDArray[np.generic] | None) -> NDA
             hint="The model's code has changed since, or --model, --model-arg and --keras are not"
             " those that were given to run.",
         )
-    return found
+    # The file has raw bytes of an extension type, such as bfloat16.
+    kind = np.dtype(tf.as_dtype(variable.dtype).as_numpy_dtype)
+    return found.view(kind) if found.dtype.kind == "V" else found

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
 
 import structlog
 import tensorflow as tf
@@ -24,10 +23,6 @@ log = structlog.get_logger()
 
 _FOLDER = "logs/tensorboard"
 _VAL = "val_"
-
-
-Scalar: TypeAlias = tuple[str, float, int]
-"""One value of one curve: its name, the value, the step."""
 
 
 class Summaries:
@@ -45,7 +40,7 @@ class Summaries:
 
         *step* counts finished steps; intervals of the timeline that are written are skipped.
         """
-        parts: dict[str, list[Scalar]] = {"train": [], "val": []}
+        parts: dict[str, list[tuple[str, float, int]]] = {"train": [], "val": []}
         train = parts["train"]
         for name, value in scores.items():
             if name != "epoch":
@@ -76,8 +71,8 @@ def events_of(run: Location) -> list[FileEntry]:
     return found
 
 
-def _events(scalars: Iterable[Scalar]) -> bytes:
-    """Return the bytes of an events file; `tf.summary.scalar` would need TensorBoard."""
+def _events(scalars: Iterable[tuple[str, float, int]]) -> bytes:
+    """Return an events file of names, values and steps; `tf.summary.scalar` needs TensorBoard."""
     metadata = tf.compat.v1.SummaryMetadata(
         plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
         data_class="DATA_CLASS_SCALAR",
