@@ -64,14 +64,9 @@ def report(
         section("Scores", scores_table(scores, records) if splits else note(_UNSCORED)),
         section("Epochs", epoch_charts(history)),
         _each("Confusion matrix", classed, lambda each: _confusion(each, labels)),
-        _each("Classes", classed, lambda each: _classes(each["classes"])),
+        _each("Classes", classed, _classes),
         _each("Calibration", classed, _calibration),
-        _each(
-            "Wrong records of the highest loss",
-            classed,
-            lambda each: _worst(each["worst"]),
-            wide=True,
-        ),
+        _each("Wrong records of the highest loss", classed, _worst, wide=True),
         section("Wall time", wall_time_bar(seconds) if seconds else note(_UNKNOWN)),
         section("Time per step", *_times(timeline)),
     )
@@ -115,8 +110,8 @@ def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup |
     ]
 
 
-def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup | None]:
-    shown = classes
+def _classes(found: Mapping[str, Any]) -> list[Markup | None]:
+    shown = classes = found["classes"]
     if len(classes) > _MOST_ROWS:
         known = [each for each in classes if each["recall"] is not None]
         shown = sorted(known, key=lambda each: float(each["recall"]))[:_MOST_ROWS]
@@ -143,8 +138,8 @@ def _calibration(found: Mapping[str, Any]) -> list[Markup]:
     return [element("div", reliability_chart(known["bins"]), class_="charts"), keys, note(text)]
 
 
-def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Markup]:
-    if not worst:
+def _worst(found: Mapping[str, Any]) -> list[Markup]:
+    if not (worst := found["worst"]):
         return [note("The outputs of this model are not probabilities: no record has a loss.")]
     wrong = [each for each in worst if each["label"] != each["predicted"]]
     if not wrong:

@@ -121,6 +121,5 @@ def _of_application() -> Path | None:
     """Return the application's local folder with the most room; None outside of YARN."""
     named = [Path(each) for each in os.environ.get("LOCAL_DIRS", "").split(",") if each]
     usable = [each for each in named if each.is_dir() and os.access(each, os.W_OK)]
-    if not usable:
-        return None
-    return max(usable, key=lambda each: shutil.disk_usage(each).free) / "audioloom-shards"
+    most = max(usable, key=lambda each: shutil.disk_usage(each).free, default=None)
+    return most / "audioloom-shards" if most else None
