@@ -21,27 +21,18 @@ class Run:
     Attributes:
         manifest: the manifest, a pydantic model of the run's kind.
         location: folder of the run.
+        uri: that folder with its scheme: `hdfs://namenode/loom/shards/demo`.
+        kind: recordings, features, shards or training-run.
+        name: the name of the run.
     """
 
     def __init__(self, opened: Opened[Any]) -> None:
         self._opened = opened
         self.manifest: Any = opened.manifest
         self.location: Location = opened.folder
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the run: recordings, features, shards or training-run."""
-        return self._opened.manifest.kind  # type: ignore[no-any-return]
-
-    @property
-    def name(self) -> str:
-        """The name of the run."""
-        return self._opened.manifest.name  # type: ignore[no-any-return]
-
-    @property
-    def uri(self) -> str:
-        """The folder of the run, which keeps its scheme: `hdfs://namenode/loom/shards/demo`."""
-        return self.location.uri
+        self.uri: str = opened.folder.uri
+        self.kind: Kind = opened.manifest.kind
+        self.name: str = opened.manifest.name
 
     def files(self, *roles: str) -> list[FileEntry]:
         """Return the data files of the run, all or those of the named roles."""

@@ -59,11 +59,9 @@ class SiteRun:
     Args:
         page: path of its page in the site.
         changed: when it was committed, or when its folder last changed; "" if unknown.
-        detail: what is wrong with it.
         seconds: its wall time; None if it was not committed.
         facts: named facts, by the heading under which they stand.
         holds: what it holds in a few words, and the number by which runs are sorted.
-        scores: of each split.
         history: metrics of each epoch, with the key `epoch`.
         tensorboard: folder of the events for TensorBoard; "" without one.
         report: location of the report of a training; "" without one.
