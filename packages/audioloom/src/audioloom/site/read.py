@@ -183,24 +183,14 @@ def _training(opened: Opened[Any]) -> dict[str, Any]:
         more["report"] = (opened.folder / reports[0].path).uri
     if events:
         more["tensorboard"] = safe_text(opened.folder / _TENSORBOARD)
+    entries = [each for each in opened.files("history") if each.bytes <= _MOST_HISTORY_BYTES]
     try:
-        more["history"] = read_history(opened)
+        if len(entries) == 1:
+            found = next(objects([read_file(opened.folder, entries[0])]), {})
+            more["history"] = _history(found.get("epochs"))
     except (ManifestError, StorageError) as error:
         more["detail"] = safe_text(error)
     return more
-
-
-def read_history(opened: Opened[Any]) -> History:
-    """Read the metrics of each epoch of a training; () if the file does not hold them.
-
-    Raises:
-        MissingFile, WrongChecksum: the file is missing or was changed.
-    """
-    entries = [each for each in opened.files("history") if each.bytes <= _MOST_HISTORY_BYTES]
-    if len(entries) != 1:
-        return ()
-    found = next(objects([read_file(opened.folder, entries[0])]), {})
-    return _history(found.get("epochs"))
 
 
 def _uncommitted(folder: Location, kind: Kind) -> dict[str, Any]:
