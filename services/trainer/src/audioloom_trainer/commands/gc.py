@@ -81,7 +81,14 @@ def _find(root: Location, older_than: float) -> Iterator[Entry]:
 
 
 def _remove(older_than: float, root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
-    folders = list(_folders(root, older_than))  # first: a removal renews their time
+    # First list old checkpoint folders of committed runs, then their parent folder: a removal renews
+    # their time. Folders of unfinished runs stay: a training may be about to write there.
+    before, folders = time.time_ns() - int(older_than * 1e9), list[Location]()
+    for run, manifest in list_manifests(root, "training-run"):
+        if isinstance(manifest, Opened):
+            with suppress(NotFound):
+                entries = (*checkpoint_folders(run), stat(run / "checkpoints"))
+                folders += [each.location for each in entries if each.modified_ns <= before]
     yield from remove_garbage(root, filterfalse(_is_needed_now, found))
     for folder in folders:
         with suppress(NotAFolder):  # a link has replaced a folder of the path
@@ -94,17 +101,3 @@ def _is_needed_now(entry: Entry) -> bool:
         return False
     folder = entry.location.parent
     return exists(folder / RECORD_NAME) and not exists(folder.parent.parent / MANIFEST_NAME)
-
-
-def _folders(root: Location, older_than: float) -> Iterator[Location]:
-    """Yield old checkpoint folders of committed runs, then their parent folder if it is old too.
-
-    Folders of unfinished runs stay: a training may be about to write there.
-    """
-    before = time.time_ns() - int(older_than * 1e9)
-    for run, manifest in list_manifests(root, "training-run"):
-        if isinstance(manifest, Opened):
-            with suppress(NotFound):
-                for entry in (*checkpoint_folders(run), stat(run / "checkpoints")):
-                    if entry.modified_ns <= before:
-                        yield entry.location
