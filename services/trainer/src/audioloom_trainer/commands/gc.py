@@ -81,8 +81,8 @@ def _find(root: Location, older_than: float) -> Iterator[Entry]:
 
 
 def _remove(older_than: float, root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
-    # First list old checkpoint folders of committed runs, then their parent folder: a removal renews
-    # their time. Folders of unfinished runs stay: a training may be about to write there.
+    # First list the old checkpoint folders of committed runs, since a removal renews their time.
+    # Folders of unfinished runs stay: a training may be about to write there.
     before, folders = time.time_ns() - int(older_than * 1e9), list[Location]()
     for run, manifest in list_manifests(root, "training-run"):
         if isinstance(manifest, Opened):
