@@ -6,49 +6,67 @@ read once; every program names the cause in its own error, with its own flags in
 
 import re
 from collections.abc import Container
-from enum import Enum, auto
+from enum import Enum
 from typing import NamedTuple
 
 
 class Cause(Enum):
-    """The cause why an application or a container did not run, or was ended."""
+    """Why an application or a container did not run, or was ended, with the texts that say so.
 
-    NO_JAVA = auto()
+    The special causes stand before the general ones. The brackets of a text hold the words to show.
+    """
+
+    NO_JAVA = (
+        r"\S*\bjava: (?:No such file(?: or directory)?|not found|Permission denied|cannot execute)",
+    )
     """The node has no Java where YARN looks for it."""
-    OLD_JAVA = auto()
-    """A program was compiled for a newer Java than the node has."""
-    NEW_JAVA = auto()
-    """The node's Java is too new for its Hadoop."""
-    BAD_JAVA = auto()
-    """The node's Java does not start with such options."""
-    TOO_MUCH_MEMORY = auto()
+    TOO_MUCH_MEMORY = (
+        r"Required (?:executor|AM) memory.*?max threshold \([^)]*\) of this cluster",
+    )
     """Spark asks for more memory than the cluster gives a container."""
-    TOO_LARGE = auto()
+    TOO_LARGE = (
+        r"Invalid resource request! .*?maximum allowed allocation=<[^>]*>",
+        r"Invalid resource request|InvalidResourceRequest",
+    )
     """The cluster gives no container that large."""
-    NO_QUEUE = auto()
-    QUEUE_DENIED = auto()
-    """The user may not submit to the queue."""
-    FILE_DENIED = auto()
+    NO_QUEUE = (
+        r"submitted by user \S+ to (?:unknown queue|non-leaf queue)[^\n]*",
+        r"unknown queue|Queue [^\n]*(?:not found|does(?:n't| not) exist)|non-leaf queue",
+    )
+    QUEUE_DENIED = (r"User \S+ (?:cannot|does not have permission to) submit[^\n]*",)
+    FILE_DENIED = (r"Permission denied: user=[^\n]*",)
     """The user may not do something in HDFS."""
-    DENIED = auto()
+    DENIED = (r"AccessControlException|Permission denied",)
     """The user may not, whatever it is."""
-    BAD_ARCHIVE = auto()
+    BAD_ARCHIVE = (r"Download and unpack failed",)
     """An archive cannot be unpacked on the node: damaged, or no room."""
-    CHANGED_FILE = auto()
-    """A file is not the one that was submitted any more."""
-    MISSING_FILE = auto()
-    """A file that was submitted is not there any more."""
-    OUT_OF_MEMORY = auto()
-    EXECUTOR_OUT_OF_MEMORY = auto()
-    """The same in Spark's words, of an executor."""
-    LOST_NODE = auto()
-    PREEMPTED = auto()
-    DISKS_FAILED = auto()
-    KILLED = auto()
+    CHANGED_FILE = (r"Resource (\S+) changed on src filesystem",)
+    MISSING_FILE = (r"File does not exist: (\S+)",)
+    EXECUTOR_OUT_OF_MEMORY = (r"Container killed by YARN for exceeding.*? memory used",)
+    """In Spark's words."""
+    OUT_OF_MEMORY = (
+        r"[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used",
+        r"exceeding memory limits|beyond the 'PHYSICAL' memory limit|physical memory used",
+    )
+    LOST_NODE = (r"released on a \*?lost\*? node",)
+    PREEMPTED = (r"preempted by scheduler",)
+    DISKS_FAILED = (r"Most of the disks failed[^\n]*",)
+    KILLED = (
+        r"Application application_\S+ (?:was )?killed by[^\n]*",
+        r"was killed by user|killed by [^\n]*(?:admin|user) ",
+    )
     """Somebody ended the application."""
-    EXECUTORS_FAILED = auto()
+    OLD_JAVA = (r"\S*UnsupportedClassVersionError[^\n]*|Unsupported major\.minor version",)
+    """A program was compiled for a newer Java than the node has."""
+    NEW_JAVA = (r"getSubject is (?:not )?supported",)
+    """The node's Java is too new for its Hadoop."""
+    BAD_JAVA = (
+        r"Unrecognized (?:VM )?option:? '?[-\w:+=./]+|Could not create the Java Virtual Machine",
+    )
+    """The node's Java does not start with such options."""
+    EXECUTORS_FAILED = (r"Max number of executor failures[^\n]*",)
     """Too many of Spark's executors failed."""
-    FAILED = auto()
+    FAILED = (r"Application application_\S+ failed [^\n]*(?:\n[^\n]+){0,2}",)
     """YARN says no more than that."""
 
 
@@ -59,54 +77,6 @@ class Diagnosis(NamedTuple):
     words: str
 
 
-# The special rows stand before the general ones. The brackets of a row hold the words to show.
-_TABLE: tuple[tuple[str, Cause], ...] = (
-    (
-        r"\S*\bjava: (?:No such file(?: or directory)?|not found|Permission denied|cannot execute)",
-        Cause.NO_JAVA,
-    ),
-    (
-        r"Required (?:executor|AM) memory.*?max threshold \([^)]*\) of this cluster",
-        Cause.TOO_MUCH_MEMORY,
-    ),
-    (r"Invalid resource request! .*?maximum allowed allocation=<[^>]*>", Cause.TOO_LARGE),
-    (r"Invalid resource request|InvalidResourceRequest", Cause.TOO_LARGE),
-    (r"submitted by user \S+ to (?:unknown queue|non-leaf queue)[^\n]*", Cause.NO_QUEUE),
-    (
-        r"unknown queue|Queue [^\n]*(?:not found|does(?:n't| not) exist)|non-leaf queue",
-        Cause.NO_QUEUE,
-    ),
-    (r"User \S+ (?:cannot|does not have permission to) submit[^\n]*", Cause.QUEUE_DENIED),
-    (r"Permission denied: user=[^\n]*", Cause.FILE_DENIED),
-    (r"AccessControlException|Permission denied", Cause.DENIED),
-    (r"Download and unpack failed", Cause.BAD_ARCHIVE),
-    (r"Resource (\S+) changed on src filesystem", Cause.CHANGED_FILE),
-    (r"File does not exist: (\S+)", Cause.MISSING_FILE),
-    (r"Container killed by YARN for exceeding.*? memory used", Cause.EXECUTOR_OUT_OF_MEMORY),
-    (
-        r"[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used",
-        Cause.OUT_OF_MEMORY,
-    ),
-    (
-        r"exceeding memory limits|beyond the 'PHYSICAL' memory limit|physical memory used",
-        Cause.OUT_OF_MEMORY,
-    ),
-    (r"released on a \*?lost\*? node", Cause.LOST_NODE),
-    (r"preempted by scheduler", Cause.PREEMPTED),
-    (r"Most of the disks failed[^\n]*", Cause.DISKS_FAILED),
-    (r"Application application_\S+ (?:was )?killed by[^\n]*", Cause.KILLED),
-    (r"was killed by user|killed by [^\n]*(?:admin|user) ", Cause.KILLED),
-    (r"\S*UnsupportedClassVersionError[^\n]*|Unsupported major\.minor version", Cause.OLD_JAVA),
-    (r"getSubject is (?:not )?supported", Cause.NEW_JAVA),
-    (
-        r"Unrecognized (?:VM )?option:? '?[-\w:+=./]+|Could not create the Java Virtual Machine",
-        Cause.BAD_JAVA,
-    ),
-    (r"Max number of executor failures[^\n]*", Cause.EXECUTORS_FAILED),
-    (r"Application application_\S+ failed [^\n]*(?:\n[^\n]+){0,2}", Cause.FAILED),
-)
-_COMPILED = [(re.compile(text, re.DOTALL | re.IGNORECASE), cause) for text, cause in _TABLE]
-
 _EMPTY_WORDS = ("at ", "Last 4096 bytes", "For more detailed output", "Failing the application")
 _TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
 
@@ -116,9 +86,11 @@ def diagnose(text: str, among: Container[Cause] = frozenset(Cause)) -> Diagnosis
 
     The text is any output of YARN, Java or a shell. Only the causes in *among* are looked for.
     """
-    for pattern, cause in _COMPILED:
-        if cause in among and (match := pattern.search(text)):
-            return Diagnosis(cause, " ".join((match[1] if pattern.groups else match[0]).split()))
+    for cause in Cause:
+        for pattern in cause.value if cause in among else ():
+            if match := re.search(pattern, text, re.DOTALL | re.IGNORECASE):
+                words = match[match.re.groups]  # of the brackets; all of them without any
+                return Diagnosis(cause, " ".join(words.split()))
     return None
 
 
