@@ -1,4 +1,4 @@
-"""The settings of each command."""
+"""The name of the program, and the settings of each command."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -12,6 +12,7 @@ from audioloom_yarn_launcher.system.addresses import check_address
 
 __all__ = ["GcSettings", "ListSettings"]  # those of other modules
 
+PROGRAM = "audioloom-yarn-launcher"
 Memory = Annotated[Size, Field(ge=1 << 20, lt=1 << 50)]
 Mount = Annotated[str, Field(pattern=r"^/[^:,\s]*:/[^:,\s]*(:r[ow])?$")]
 Address = Annotated[str, AfterValidator(check_address)]

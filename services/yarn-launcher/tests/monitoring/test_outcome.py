@@ -18,7 +18,7 @@ def test_a_training_ends_with_its_scores_and_another_program_without(tmp_path: P
     (other / "manifest.json").write_text("{}")
     for folder, attempts, told in ((training, 1, True), (training, 0, False), (other, 1, False)):
         with capture_logs() as logs:
-            result = result_of(locate(folder), None, attempts=attempts, last=attempts)
+            result = result_of(locate(folder), attempts=attempts)
         assert told == ("committed" in {each["event"] for each in logs})
         inspected = f"audioloom-trainer inspect {folder}" in result.next
         assert inspected == (folder == training)

@@ -11,7 +11,6 @@ from audioloom_stage.logs import bind
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, exists
 
-from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
 from audioloom_yarn_launcher.monitoring.outcome import result_of
@@ -21,11 +20,9 @@ from audioloom_yarn_launcher.monitoring.run_status import (
     read_run_status,
     read_worker_statuses,
 )
-from audioloom_yarn_launcher.monitoring.tables import report_arrivals, worker_table
-from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of, loss_of_launcher
+from audioloom_yarn_launcher.monitoring.tables import worker_table
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
-from audioloom_yarn_launcher.settings import RunOnlySettings
+from audioloom_yarn_launcher.settings import PROGRAM, RunOnlySettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, refusal
@@ -77,17 +74,11 @@ def _wait_here(view: RunStatus) -> Result:
             view = read_run_status(view.folder)
     last = view.last
     if last is None:
-        return result_of(view.folder, None, attempts=0, last=0)
+        return result_of(view.folder)
     launch = last.started.launch
     attempts = sum(each.started.launch == launch for each in view.attempts)
-    cause = None if view.state == "committed" else _cause(last)
-    return result_of(view.folder, cause, attempts=attempts, last=last.started.attempt)
-
-
-def _cause(last: Attempt) -> Cause | None:
-    if last.ended is None or last.ended.restarts:
-        return loss_of_launcher(last)
-    return cause_of(last.ended)
+    cause = None if view.state == "committed" else last.cause
+    return result_of(view.folder, cause, attempts=attempts)
 
 
 def report_application(folder: Location, application: str, ending: ApplicationEnd | None) -> Result:
@@ -100,17 +91,11 @@ def report_application(folder: Location, application: str, ending: ApplicationEn
     if not ending.attempts and told is not None:
         if told[0]:
             raise refusal(*told, application=ending.application)
-        return result_of(folder, None, attempts=0, last=0)
+        return result_of(folder)
     cause = close_record(folder, ending)
     if ending.attempts:
         columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
         for line in worker_table(read_worker_statuses(read_run_status(folder)), columns, over=True):
             sys.stderr.write(f"{line}\n")
-        if cause is not None:
-            report_arrivals(folder, ending.attempts[-1].started.attempt)
-    return result_of(
-        folder,
-        None if exists(folder / MANIFEST_NAME) else cause,
-        attempts=len(ending.attempts),
-        last=ending.attempts[-1].started.attempt if ending.attempts else 0,
-    )
+    cause = None if exists(folder / MANIFEST_NAME) else cause
+    return result_of(folder, cause, attempts=len(ending.attempts))

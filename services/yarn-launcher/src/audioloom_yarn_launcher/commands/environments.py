@@ -11,8 +11,8 @@ from audioloom_runs.tables import size_text, table
 from audioloom_stage.result import JSON, Result, result_columns
 from audioloom_storage import Location, NotAFolder, NotFound, remove
 
-from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
+from audioloom_yarn_launcher.settings import PROGRAM
 
 _COLUMNS = ("bytes", "changed", "read by", "runs", "at work", "archive")
 

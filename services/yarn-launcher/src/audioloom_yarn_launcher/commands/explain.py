@@ -7,7 +7,6 @@ from audioloom_runs.tables import facts, table
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.result import JSON, Result, result_columns
 
-from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, Explanation, explained
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, FailureCause, alike
@@ -16,7 +15,7 @@ from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarHistory, read_histories
-from audioloom_yarn_launcher.settings import RunOnlySettings
+from audioloom_yarn_launcher.settings import PROGRAM, RunOnlySettings
 
 LAST_LINES = 8
 _COLUMNS = ("attempt", "begun (UTC)", "outcome", "cause")
@@ -125,9 +124,10 @@ def _last_output(view: RunStatus, finding: FailureCause) -> list[str]:
 def _rows(view: RunStatus, ranked: Mapping[int, FailureCause | None]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for each in view.attempts:
-        number, found = each.started.attempt, ranked[each.started.attempt]
+        found = ranked[each.number]
         began = each.started.started[:19].replace("T", " ")
-        rows.append((str(number), began, _outcome(view, each), found.sentence if found else "-"))
+        cause = found.sentence if found else "-"
+        rows.append((str(each.number), began, _outcome(view, each), cause))
     return rows
 
 

@@ -31,7 +31,7 @@ def show_logs(settings: LogsSettings) -> Result:
     """Show the requested logs; NoRun if there is no such run, attempt or rank."""
     folder = locate_run(settings.run)
     view = read_run_status(folder)
-    attempt = settings.attempt or _last_number(view) or 0
+    attempt = settings.attempt or view.number
     reader = LogsReader(settings.rank)
     logs = reader.open(view, attempt)
     files = [(log.rank, file.location) for log in logs for file in log.files]
@@ -46,7 +46,7 @@ def show_logs(settings: LogsSettings) -> Result:
     }
     if settings.follow:
         return Result(follow(folder, settings), data)
-    at_work = not view.over and attempt == _last_number(view)
+    at_work = not view.over and attempt == view.number
     pages = NodeLogs(folder, attempt) if at_work else None
     lines = reader.read(view, logs, pages, ended=True)
     if files or view.pending is not None:
@@ -59,7 +59,7 @@ def show_logs(settings: LogsSettings) -> Result:
 
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
     """Yield lines as they come, attempt after attempt, until the run or attempt is over."""
-    number = settings.attempt or _last_number(read_run_status(folder)) or _next_number(folder, 0)
+    number = settings.attempt or read_run_status(folder).number or _next_number(folder, 0)
     reader, pause = LogsReader(settings.rank), _pause(folder)
     while number is not None:
         pages, over = NodeLogs(folder, number), False
@@ -88,7 +88,7 @@ class LogsReader:
         remote storage, only the next `LISTS_A_LOOK` logs are looked at unless *all_of_them* are.
         """
         wanted = {(rank, attempt) for rank in self._ranks(view, attempt)}
-        if attempt == _last_number(view) and (sidecars := _sidecar_ranks(view)):
+        if attempt == view.number and (sidecars := _sidecar_ranks(view)):
             for rank, story in read_histories(view.folder).items():
                 if rank in sidecars and self._rank in (None, rank):
                     wanted.add((rank, story.last.attempt))
@@ -126,7 +126,7 @@ class LogsReader:
     def _ranks(self, view: RunStatus, attempt: int) -> Sequence[int]:
         if self._rank is not None:
             return (self._rank,)
-        sizes = (e.started.size for e in view.attempts if e.started.attempt == attempt)
+        sizes = (e.started.size for e in view.attempts if e.number == attempt)
         return range(next(sizes, 0))
 
 
@@ -141,17 +141,13 @@ def _pause(folder: Location) -> float:
     return LOOK_AGAIN_S if appends(folder) else LOOK_AGAIN_REMOTE_S
 
 
-def _last_number(view: RunStatus) -> int | None:
-    return view.last.started.attempt if view.last else None
-
-
 def _next_number(folder: Location, number: int) -> int | None:
     """The attempt after this one, as soon as there is one; None if there will be none."""
     while True:
         view = read_run_status(folder)
         for attempt in view.attempts:
-            if attempt.started.attempt > number:
-                return attempt.started.attempt
+            if attempt.number > number:
+                return attempt.number
         if view.over:
             return None
         time.sleep(_pause(folder))
@@ -164,7 +160,7 @@ def _sidecar_ranks(view: RunStatus) -> list[int]:
 
 def _attempt_over(view: RunStatus, number: int) -> bool:
     for attempt in view.attempts:
-        if attempt.started.attempt == number and attempt.ended is None:
+        if attempt.number == number and attempt.ended is None:
             return view.over
     return True
 

@@ -14,7 +14,6 @@ from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.local.workers import LocalWorkers
 from audioloom_yarn_launcher.monitoring.live import HINT_HERE, shown_beside
 from audioloom_yarn_launcher.monitoring.outcome import result_of
-from audioloom_yarn_launcher.monitoring.tables import report_arrivals
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings
@@ -40,7 +39,7 @@ def launch(settings: RunSettings) -> Result:
     started = acquire(spec)
     if started is None:
         log.info("already committed", manifest=str(spec.manifest))
-        return result_of(spec.location, None, attempts=0, last=0)
+        return result_of(spec.location)
     store = MemoryStore()
     server = StoreServer(store)
     place = partial(
@@ -56,10 +55,7 @@ def launch(settings: RunSettings) -> Result:
         shown_beside(spec.location, HINT_HERE),
     ):
         cause, last = run_attempts(gang, spec, started)
-    if cause is not None:
-        report_arrivals(spec.location, last.attempt)
-    attempts = last.attempt - started.attempt + 1
-    return result_of(spec.location, cause, attempts=attempts, last=last.attempt)
+    return result_of(spec.location, cause, attempts=last.attempt - started.attempt + 1)
 
 
 def _address(advertise: str) -> str:

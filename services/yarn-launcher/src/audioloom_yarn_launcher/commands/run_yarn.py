@@ -68,7 +68,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     number = wait_to_submit(spec)
     if number is None:
         log.info("already committed", manifest=str(spec.manifest))
-        return result_of(spec.location, None, attempts=0, last=0)
+        return result_of(spec.location)
     shape = _shape(settings, spec)  # again: the wait may last for hours, and files may change
     with connect(hadoop, login) as cluster:
         cluster.check_queue(shape.queue)

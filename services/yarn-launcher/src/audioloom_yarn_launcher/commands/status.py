@@ -8,7 +8,6 @@ from audioloom_runs import tables
 from audioloom_runs.run_times import wall_time, wall_time_table
 from audioloom_stage.result import JSON, Result, result_columns
 
-from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.live import show_live
 from audioloom_yarn_launcher.monitoring.run_status import (
     RunStatus,
@@ -20,7 +19,7 @@ from audioloom_yarn_launcher.monitoring.run_status import (
 from audioloom_yarn_launcher.monitoring.tables import arrivals_of, arrivals_table, worker_table
 from audioloom_yarn_launcher.runs.pending_application import Pending
 from audioloom_yarn_launcher.runs.record import check_manifest
-from audioloom_yarn_launcher.settings import StatusSettings
+from audioloom_yarn_launcher.settings import PROGRAM, StatusSettings
 
 
 def show_status(settings: StatusSettings) -> Result:
@@ -64,8 +63,7 @@ def _head(view: RunStatus, workers: Sequence[WorkerStatus]) -> str:
         facts |= _waiting(view.pending)
     for attempt in view.attempts:
         if attempt.ended is not None and attempt.ended.cause is not None:
-            number = attempt.started.attempt
-            facts[f"cause of {number}"] = attempt.ended.cause.text
+            facts[f"cause of {attempt.number}"] = attempt.ended.cause.text
     return tables.facts(facts, columns=result_columns())
 
 
@@ -91,7 +89,7 @@ def _data(
         "application": _application(view.pending),
         "attempts": [
             {
-                "attempt": each.started.attempt,
+                "attempt": each.number,
                 "generation": each.started.generation,
                 "started": each.started.started,
                 "ended": each.ended.ended if each.ended else None,

@@ -7,7 +7,7 @@ master finds an empty store, and container names start over, so only the records
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.runs.attempts import cause_of, executed_s, read_attempts
+from audioloom_yarn_launcher.runs.attempts import executed_s, read_attempts
 from audioloom_yarn_launcher.runs.lease import close_lost
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 
@@ -38,8 +38,8 @@ def recover(spec: RunSpec) -> Recovered:
         return Recovered(len(mine))
     last = mine[-1]
     again = len(mine) <= spec.max_restarts
-    if last.ended is not None and not last.ended.restarts:
-        return Recovered(len(mine), over=True, cause=cause_of(last.ended))
+    if not last.open:
+        return Recovered(len(mine), over=True, cause=last.cause)
     lost = close_lost(folder, last, restarts=again)
     if not again:
         return Recovered(len(mine), over=True, cause=lost)

@@ -21,36 +21,12 @@ from audioloom_yarn_launcher.rendezvous.causes import (
     WorkerLost,
     first_cause,
 )
-from audioloom_yarn_launcher.rendezvous.kv import Put
-from audioloom_yarn_launcher.rendezvous.messages import (
-    HEARTBEAT,
-    PLAN,
-    SIDECAR,
-    WORKER,
-    Membership,
-    Reports,
-    encode,
-)
+from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, Membership, Reports
 from audioloom_yarn_launcher.rendezvous.roles import policy
 
 GRACE_S = 5.0
 """For processes that still run when the launcher is told to stop, or when the job is done."""
 REPORT_WITHIN_S = 10.0
-
-
-def open_gang(gang: Gang) -> None:
-    """Publish the plan, which lets workers claim ranks."""
-    for reports in (WORKER, SIDECAR):
-        gang.store.subscribe(reports, lambda: gang.wakes.put(None))
-    gang.store.transaction([], [Put(PLAN, encode(gang.plan))])
-
-
-def close_gang(gang: Gang) -> None:
-    """Order all workers to leave, and wait until all have left."""
-    gang.driver.close()
-    gang.sidecars.leave()
-    gang.workers.close()
-    gang.sidecars.close()
 
 
 def end_sidecars(gang: Gang) -> None:

@@ -11,28 +11,23 @@ from audioloom_storage import Location, StorageError, locate
 
 from audioloom_yarn_launcher.coordinator.attempt_record import end_record, members_record
 from audioloom_yarn_launcher.coordinator.context import Gang
-from audioloom_yarn_launcher.coordinator.generation import (
-    close_gang,
-    end_sidecars,
-    open_gang,
-    run_generation,
-)
+from audioloom_yarn_launcher.coordinator.generation import end_sidecars, run_generation
 from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
-from audioloom_yarn_launcher.coordinator.report import report_exposed
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.backend import Workers
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
+from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.limits import Limits
-from audioloom_yarn_launcher.rendezvous.messages import Plan
+from audioloom_yarn_launcher.rendezvous.messages import PLAN, SIDECAR, WORKER, Plan, encode
 from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups, size_of
 from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
     AttemptMembers,
     AttemptStarted,
     publish_record,
+    report_exposed,
 )
 from audioloom_yarn_launcher.runs.lease import next_attempt
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
@@ -123,12 +118,17 @@ def gang_at_work(
     gang = Gang(store, workers, plan, wakes, signals, limits, sidecars, progress)
     with taking_signals(signals, may_leave=False):
         try:
-            open_gang(gang)
+            for reports in (WORKER, SIDECAR):
+                store.subscribe(reports, changed)
+            store.transaction([], [Put(PLAN, encode(plan))])  # lets workers claim ranks
             progress.start()
             yield gang
         finally:
             progress.close()
-            close_gang(gang)
+            gang.driver.close()  # orders all workers to leave
+            sidecars.leave()
+            workers.close()
+            sidecars.close()
             recorder.shutdown()
 
 

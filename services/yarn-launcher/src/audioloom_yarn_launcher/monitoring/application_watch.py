@@ -9,10 +9,9 @@ import structlog
 from audioloom_stage.errors import TryAgain
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.coordinator.report import report_exposed
 from audioloom_yarn_launcher.errors import ResourceManagerDown
 from audioloom_yarn_launcher.rendezvous.messages import Stop
-from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts, report_exposed
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, end_application
 from audioloom_yarn_launcher.system.interrupts import SignalState
 from audioloom_yarn_launcher.yarn.diagnostics import why_it_waits
@@ -125,7 +124,7 @@ class ApplicationWatch:
         return found
 
     def _tell(self, attempt: Attempt) -> None:
-        number, size = attempt.started.attempt, attempt.started.size
+        number, size = attempt.number, attempt.started.size
         stage = "ended" if attempt.ended else "formed" if attempt.formed else "started"
         before = self._told.get(number)
         if before == stage:

@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.monitoring.root_cause import (
     root_cause,
 )
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus
-from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerRecord, loss_of_launcher
+from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerRecord
 from audioloom_yarn_launcher.system.parallel import ahead
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
@@ -45,7 +45,7 @@ def explained(view: RunStatus) -> Explanation:
     """Read the records, the progress and the logs of a run, and rank the causes of its failure."""
     progress = read_progress(view.folder)
     known = {
-        each.started.attempt: facts_of(
+        each.number: facts_of(
             view.folder, each, progress, lost=each is not view.last or view.state == "lost"
         )
         for each in view.attempts
@@ -65,13 +65,12 @@ def facts_of(
     """
     cause = attempt.ended.cause if attempt.ended else None
     if attempt.ended is None and lost:
-        cause = loss_of_launcher(attempt)
+        cause = attempt.loss
     at_work = attempt.ended is None and cause is None
     workers = () if at_work else attempt.workers
     unrecorded = cause is not None and cause.kind == "launcher-lost"
     outside, hint = _outside(attempt) if unrecorded else ("", "")
-
-    number = attempt.started.attempt
+    number = attempt.number
 
     def facts(worker: WorkerRecord) -> WorkerFacts:
         lines, known = progress.get(worker.rank, ()), worker.model_dump(include=_RECORDED)

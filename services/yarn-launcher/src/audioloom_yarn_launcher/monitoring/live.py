@@ -79,7 +79,7 @@ class Pace:
         leader = _leader(workers)
         if leader is None or view.last is None:
             return None
-        attempt, step, now = view.last.started.attempt, int(leader.progress["step"]), self._clock()
+        attempt, step, now = view.last.number, int(leader.progress["step"]), self._clock()
         if self._first is None or self._first[0] != attempt or step < self._first[1]:
             self._first = attempt, step, now
         _, since, begun = self._first
@@ -130,7 +130,7 @@ def _title(view: RunStatus) -> str:
     facts = [view.folder.name, view.state]
     if last is not None:
         facts += [f"{last.started.size} workers ({last.started.on})"]
-        facts += [f"attempt {last.started.attempt} since {last.started.started[11:19]} UTC"]
+        facts += [f"attempt {last.number} since {last.started.started[11:19]} UTC"]
     return "  ".join(map(safe_text, facts))
 
 
@@ -149,7 +149,7 @@ def _leader(workers: Sequence[WorkerStatus]) -> WorkerStatus | None:
 
 def _causes(view: RunStatus) -> list[str]:
     return [
-        f"attempt {each.started.attempt} failed: {safe_text(each.ended.cause.text)}"
+        f"attempt {each.number} failed: {safe_text(each.ended.cause.text)}"
         for each in view.attempts[-3:]
         if each.ended is not None and each.ended.cause is not None
     ]
@@ -172,7 +172,7 @@ def _most_telling(workers: Sequence[WorkerStatus], room: int) -> list[WorkerStat
 def _numbers(view: RunStatus, workers: Sequence[WorkerStatus]) -> dict[str, object]:
     numbers: dict[str, object] = {}
     if view.last is not None:
-        numbers |= {"attempt": view.last.started.attempt, "workers": view.last.started.size}
+        numbers |= {"attempt": view.last.number, "workers": view.last.started.size}
     leader = _leader(workers)
     if leader is not None:
         named = ("step", "steps", "loss", "steps_per_second", "input_wait")

@@ -1,5 +1,7 @@
 """The result of `run`, and the report of its failure with the first cause that `explain` finds."""
 
+import sys
+
 import structlog
 from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_runs.scores import tell_scores
@@ -9,19 +11,20 @@ from audioloom_stage.result import JSON, Result
 from audioloom_stage.terminal import write_line
 from audioloom_storage import Location, exists
 
-from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.failure_facts import explained
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status
+from audioloom_yarn_launcher.monitoring.tables import arrivals_of, arrivals_table
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
+from audioloom_yarn_launcher.settings import PROGRAM
 
 MOST_LINES = 20
 
 log = structlog.get_logger()
 
 
-def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int) -> Result:
+def result_of(folder: Location, cause: Cause | None = None, *, attempts: int = 0) -> Result:
     """The result of `run` after the *attempts* of this launch; a failure is also on stderr.
 
     ManifestError if the committed manifest is damaged or forged.
@@ -44,13 +47,18 @@ def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int
             if attempts:
                 tell_scores(training)
         return Result(str(manifest if committed else folder), data, next=tuple(look))
-    return Result((), data, exit_code=cause.exit_code, problem=_report(folder, cause, last))
+    return Result((), data, exit_code=cause.exit_code, problem=_report(folder, cause))
 
 
-def _report(folder: Location, cause: Cause, attempt: int) -> str:
-    """Write the first cause and the last output of its process to stderr; return the cause."""
-    first = explained(read_run_status(folder)).first
-    text, rank = cause.text, cause.rank
+def _report(folder: Location, cause: Cause) -> str:
+    """Write the first cause and the last output of its process to stderr; return the cause.
+
+    If the gang was not complete in time, the arrivals of its workers come before them.
+    """
+    view = read_run_status(folder)
+    for line in arrivals_table(arrivals_of(view.last)):
+        sys.stderr.write(f"{line}\n")
+    first, text, rank, attempt = explained(view).first, cause.text, cause.rank, view.number
     if first is not None:
         text, rank, attempt = first.text, first.rank, first.attempt
     where = folder if rank is None else folder / log_name(folder, rank, attempt)

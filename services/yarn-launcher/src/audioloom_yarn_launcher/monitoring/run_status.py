@@ -80,6 +80,11 @@ class RunStatus:
         return self.attempts[-1] if self.attempts else None
 
     @property
+    def number(self) -> int:
+        """The number of the last attempt; 0 without one."""
+        return self.last.number if self.last is not None else 0
+
+    @property
     def over(self) -> bool:
         """Tell whether the run has stopped for good, unless a person restarts it."""
         return self.state not in ("waiting", "forming", "running", "restarting", "unknown")
@@ -191,7 +196,7 @@ def _worker_status(
     view: RunStatus, attempt: Attempt, seat: WorkerRecord, attempts: int, lines: Sequence[Line]
 ) -> WorkerStatus:
     end = seat if isinstance(seat, WorkerEnd) else None
-    log = view.folder / log_name(view.folder, seat.rank, attempt.started.attempt)
+    log = view.folder / log_name(view.folder, seat.rank, attempt.number)
     return WorkerStatus(
         rank=seat.rank,
         state=end.end if end else "lost" if view.over else "running",
@@ -200,7 +205,7 @@ def _worker_status(
         attempts=attempts,
         exit=_exit(end) if end else "",
         progress=newest(lines),
-        usage=usage(lines, attempt.started.attempt),
+        usage=usage(lines, attempt.number),
         log=log,
         role=seat.role,
     )

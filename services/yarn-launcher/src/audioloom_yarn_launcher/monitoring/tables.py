@@ -1,18 +1,16 @@
 """The tables of a run: its workers, and their arrivals if the gang was not complete in time."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from audioloom_runs.tables import table
 from audioloom_stage.escapes import safe_text
-from audioloom_storage import Location
 from rich.filesize import pick_unit_and_suffix
 
 from audioloom_yarn_launcher.monitoring.run_status import WorkerStatus
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
-from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.runs.attempts import Attempt
 
 _UNITS = ["B", "KiB", "MiB", "GiB", "TiB"]
 _ROUND = 100
@@ -63,13 +61,6 @@ def arrivals_table(rows: Sequence[Arrival], columns: int | None = None) -> list[
 def arrivals_of(attempt: Attempt | None) -> tuple[Arrival, ...]:
     """The recorded arrivals of an attempt."""
     return attempt.ended.arrivals if attempt is not None and attempt.ended is not None else ()
-
-
-def report_arrivals(folder: Location, number: int) -> None:
-    """Write the arrivals of an attempt to stderr, if its gang was not complete in time."""
-    (attempt,) = [each for each in read_attempts(folder) if each.started.attempt == number]
-    for line in arrivals_table(arrivals_of(attempt)):
-        sys.stderr.write(f"{line}\n")
 
 
 def size_text(size: float) -> str:

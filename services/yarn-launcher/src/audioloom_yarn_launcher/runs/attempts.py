@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import structlog
 from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
 from pydantic import BaseModel, ConfigDict
 
@@ -25,11 +26,14 @@ from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
 from audioloom_yarn_launcher.runs.record import RecordBase, file_names, read_record, record_bytes
 from audioloom_yarn_launcher.runs.submissions import Localization
+from audioloom_yarn_launcher.system.bind_address import warning
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 
 Outcome = Literal["finished", "failed", "interrupted"]
 WorkerOutcome = Literal["finished", "failed", "stopped", "lost", "not-started"]
+
+log = structlog.get_logger()
 
 
 class AttemptStarted(RecordBase):
@@ -138,17 +142,6 @@ class AttemptEnd(RecordBase):
     arrivals: tuple[Arrival, ...] = ()
 
 
-def loss_of_launcher(attempt: "Attempt") -> Cause:
-    """The cause of an attempt that ended with its launcher, before it could be recorded."""
-    text = f"the launcher was lost: {attempt.started.owner} is gone"
-    return Cause("launcher-lost", text, TRY_AGAIN)
-
-
-def cause_of(ended: AttemptEnd) -> Cause | None:
-    """Return why a launch ended with this attempt; None if it succeeded."""
-    return None if ended.exit_code == 0 else ended.cause
-
-
 @dataclass(frozen=True)
 class Attempt:
     """All records of one attempt."""
@@ -156,6 +149,11 @@ class Attempt:
     started: AttemptStarted
     formed: AttemptMembers | None
     ended: AttemptEnd | None
+
+    @property
+    def number(self) -> int:
+        """The number of the attempt, from 1."""
+        return self.started.attempt
 
     @property
     def open(self) -> bool:
@@ -168,6 +166,19 @@ class Attempt:
         if self.ended is not None and self.ended.workers:
             return self.ended.workers
         return self.formed.workers if self.formed is not None else ()
+
+    @property
+    def loss(self) -> Cause:
+        """The cause if it ended with its launcher, before it could be recorded."""
+        text = f"the launcher was lost: {self.started.owner} is gone"
+        return Cause("launcher-lost", text, TRY_AGAIN)
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why its launch ended with this attempt, none being at work; None if it succeeded."""
+        if self.ended is None or self.ended.restarts:
+            return self.loss
+        return None if self.ended.exit_code == 0 else self.ended.cause
 
 
 def read_attempts(folder: Location) -> list[Attempt]:
@@ -192,8 +203,8 @@ def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
     written = {each.location.name: each.modified_ns for each in entries(folder / "attempts")}
     spans = 0
     for each in attempts:
-        number = each.started.attempt
-        formed, ended = written.get(f"{number}.members.json"), written.get(f"{number}.json")
+        formed = written.get(f"{each.number}.members.json")
+        ended = written.get(f"{each.number}.json")
         if formed is not None and ended is not None:
             spans += max(0, ended - formed)
     return spans / 1e9
@@ -213,6 +224,16 @@ def begin(folder: Location, started: AttemptStarted) -> bool:
             raise
         return found.launch == started.launch
     return True
+
+
+def report_exposed(record: AttemptMembers) -> None:
+    """Warn of workers that are open to strangers, once for each reason."""
+    reasons: dict[str, list[int]] = {}
+    for worker in record.workers:
+        if worker.exposed:
+            reasons.setdefault(worker.exposed, []).append(worker.rank)
+    for reason, ranks in reasons.items():
+        log.warning(warning(reason), workers=ranks)
 
 
 def publish_record(folder: Location, record: AttemptMembers | AttemptEnd) -> None:

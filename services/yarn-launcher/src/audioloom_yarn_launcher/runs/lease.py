@@ -12,7 +12,6 @@ from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
     AttemptStarted,
     begin,
-    loss_of_launcher,
     publish_record,
     read_attempts,
 )
@@ -61,10 +60,10 @@ def wait_for_turn(spec: RunSpec) -> int | None:
             return None
         last = attempts[-1] if attempts else None
         if last is None or not last.open:
-            return last.started.attempt + 1 if last else 1
+            return last.number + 1 if last else 1
         if _is_gone(last, folder, spec.take_over):
             close_lost(folder, last)
-            return last.started.attempt + 1
+            return last.number + 1
         if not spec.wait:
             raise _busy(last, folder)
         if not reported:
@@ -91,22 +90,22 @@ def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Ca
 
     The record says whether another coordinator *restarts* the gang in the same launch.
     """
-    cause = loss_of_launcher(last)
     processes.sweep(f"{last.started.launch}/")
-    publish_record(folder, last.started.end(cause, told=cause, ended=None, restarts=restarts))
-    return cause
+    record = last.started.end(last.loss, told=last.loss, ended=None, restarts=restarts)
+    publish_record(folder, record)
+    return last.loss
 
 
 def _is_gone(last: Attempt, folder: Location, take_over: int | None) -> bool:
     alive = is_alive(last.started.owner)
-    if alive is None and take_over != last.started.attempt:
+    if alive is None and take_over != last.number:
         raise TryAgain(
-            f"attempt {last.started.attempt} of this run was begun elsewhere and has no end",
+            f"attempt {last.number} of this run was begun elsewhere and has no end",
             where=folder,
             expected="an end, or a launcher of this machine that can be asked",
             found=f"{last.started.owner}, begun {last.started.started}",
             hint="Look there whether it lives. If it is gone, run this again with"
-            f" --take-over {last.started.attempt}",
+            f" --take-over {last.number}",
         )
     return not alive
 

@@ -54,7 +54,7 @@ def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | Non
 
     Submissions that are older than the last attempt are ignored.
     """
-    last = attempts[-1].started.attempt if attempts else 0
+    last = attempts[-1].number if attempts else 0
     submitted = read_submissions(folder, {each.started.launch for each in attempts})
     found: list[Pending] = []
     for each in submitted:

@@ -12,7 +12,7 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.errors import ResourceManagerDown
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Stop
-from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of, publish_record
+from audioloom_yarn_launcher.runs.attempts import Attempt, publish_record
 from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.yarn.container_logs import last_words
 from audioloom_yarn_launcher.yarn.diagnostics import explain, is_known
@@ -75,8 +75,8 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
 def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
     """Return why the run ended, and record it if nobody did; StageError if it never began."""
     last = ending.attempts[-1] if ending.attempts else None
-    if last is not None and last.ended is not None and not last.ended.restarts:
-        return cause_of(last.ended)
+    if last is not None and not last.open:
+        return last.cause
     if ending.stopped_by:
         text = f"{ending.application} was ended before its coordinator could end the run"
         cause = Cause("interrupted", text, exit_code=128 + ending.stopped_by)
@@ -90,5 +90,5 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
         cause = Cause("launcher-lost", text, int(exit_code(error)) or TRY_AGAIN)
     if last is not None:
         publish_record(folder, last.started.end(cause, told=cause, ended=now()))
-        log.info("put on record for the coordinator", attempt=last.started.attempt)
+        log.info("put on record for the coordinator", attempt=last.number)
     return cause
