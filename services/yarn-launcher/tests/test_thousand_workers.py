@@ -20,7 +20,7 @@ from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.monitoring.live import EVERY_S
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status, read_worker_statuses
-from audioloom_yarn_launcher.rendezvous.kv import Put
+from audioloom_yarn_launcher.rendezvous.backend import Put
 from audioloom_yarn_launcher.rendezvous.roles import of_workers
 from audioloom_yarn_launcher.rendezvous.status import status_key
 from audioloom_yarn_launcher.runs.attempts import (

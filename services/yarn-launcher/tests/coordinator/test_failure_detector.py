@@ -1,7 +1,7 @@
 from audioloom_yarn_launcher.coordinator.failure_detector import FailureDetector
 from audioloom_yarn_launcher.coordinator.transitions import frozen
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.kv import Put
+from audioloom_yarn_launcher.rendezvous.backend import Put
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership, Reports
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,7 +8,7 @@ from audioloom_yarn_launcher.coordinator.progress_record import FIRST_S, Progres
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.monitoring.progress import read_progress
-from audioloom_yarn_launcher.rendezvous.kv import Put
+from audioloom_yarn_launcher.rendezvous.backend import Put
 from audioloom_yarn_launcher.rendezvous.status import status_key
 from launcher_processes import until
 from structlog.testing import capture_logs

@@ -9,7 +9,7 @@ from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.local.kv_client import StoreClient
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 
 PATIENCE_S = 20
 

@@ -1,5 +1,5 @@
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 
 
 def test_nothing_is_applied_when_one_condition_fails() -> None:

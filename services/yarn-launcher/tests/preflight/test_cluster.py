@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.preflight import cluster
-from audioloom_yarn_launcher.rendezvous.resources import Resources
+from audioloom_yarn_launcher.rendezvous.limits import Resources
 from small_hadoop import small_hadoop
 
 

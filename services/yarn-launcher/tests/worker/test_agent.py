@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 from audioloom_yarn_launcher.rendezvous.messages import (
     PLAN,
     RANKS,

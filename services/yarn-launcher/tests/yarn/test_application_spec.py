@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from audioloom_stage.units import Size
 from audioloom_yarn_launcher.errors import NotOffered
-from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
+from audioloom_yarn_launcher.rendezvous.limits import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.application_spec import (
     HEARTBEAT_MS,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.kv import Put
+from audioloom_yarn_launcher.rendezvous.backend import Put
 from audioloom_yarn_launcher.rendezvous.messages import ORDER
 from audioloom_yarn_launcher.yarn.credentials import mint
 from audioloom_yarn_launcher.yarn.skein_application import (

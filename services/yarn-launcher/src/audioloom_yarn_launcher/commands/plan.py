@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 
 from audioloom_yarn_launcher.errors import BadRecord, NoCluster
 from audioloom_yarn_launcher.preflight.cluster import queue_share
-from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
+from audioloom_yarn_launcher.rendezvous.limits import Resources, in_all, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import CHIEF, WORKER, size_of
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted
 from audioloom_yarn_launcher.runs.command_identity import shown
@@ -48,9 +48,12 @@ def plan(settings: PlanSettings) -> Result:
     """Show the run, its containers, their share of the queue, and its cost."""
     spec = read_run_spec(settings)
     bind(run=spec.name)
-    master = Resources(mebibytes(settings.coordinator_memory), 1)
-    whole = _whole(spec, master) if spec.on == "yarn" else None
-    share = None if whole is None else _share(settings.queue, whole)
+    whole = share = None
+    if spec.on == "yarn":
+        master = Resources(mebibytes(settings.coordinator_memory), 1)
+        workers = [(group.count, spec.resources[group.role]) for group in spec.roles]
+        whole = in_all([*workers, (1, master)])
+        share = _share(settings.queue, whole)
     begun = read_record(spec.location / "attempts/1.started.json", AttemptStarted) is not None
     cost = _cost(spec, locate(settings.root), whole)
     data: dict[str, JSON] = {
@@ -81,16 +84,6 @@ def plan(settings: PlanSettings) -> Result:
             "queue_used": share and share[1],
             "cost": {name: each.to_json() for name, each in cost.items()},
         },
-    )
-
-
-def _whole(spec: RunSpec, master: Resources) -> Resources:
-    """All containers of the run together."""
-    each = [(group.count, spec.resources[group.role]) for group in spec.roles]
-    return Resources(
-        master.memory_mb + sum(count * one.memory_mb for count, one in each),
-        master.vcores + sum(count * one.vcores for count, one in each),
-        sum(count * one.gpus for count, one in each),
     )
 
 

@@ -12,9 +12,8 @@ from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S
 from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.backend import Workers
+from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers
 from audioloom_yarn_launcher.rendezvous.causes import Cause, WorkerLost
-from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Membership, Plan
 from audioloom_yarn_launcher.system.interrupts import SignalState

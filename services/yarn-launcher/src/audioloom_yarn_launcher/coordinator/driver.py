@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from audioloom_yarn_launcher.rendezvous.backend import Workers
-from audioloom_yarn_launcher.rendezvous.kv import Equals, KeyValueStore, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, KeyValueStore, Put, Workers
 from audioloom_yarn_launcher.rendezvous.messages import (
     GANG,
     Member,

@@ -9,7 +9,7 @@ counts only the time in which it looked.
 import time
 from collections.abc import Callable
 
-from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
+from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore
 
 LOOK_EVERY_S = 1.0
 MOST_BETWEEN_S = 2.0

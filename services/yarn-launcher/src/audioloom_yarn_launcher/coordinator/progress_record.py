@@ -14,7 +14,7 @@ import structlog
 from audioloom_storage import Location, StorageError, publish, remove
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
+from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.status import status_prefixes
 
 FIRST_S, LEAST_S, MOST_S, PROCESSES_A_SECOND = 1.0, 3.0, 10.0, 100

@@ -13,9 +13,8 @@ from audioloom_yarn_launcher.coordinator.driver import Driver
 from audioloom_yarn_launcher.coordinator.failure_detector import FailureDetector
 from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, pause_s
 from audioloom_yarn_launcher.rendezvous.arrivals import missing_text
-from audioloom_yarn_launcher.rendezvous.backend import Workers
+from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers
 from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, WorkerLost, describe_end
-from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import (
     RANKS,

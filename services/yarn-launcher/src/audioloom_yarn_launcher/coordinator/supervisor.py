@@ -16,9 +16,8 @@ from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.backend import Workers
+from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Put, Workers
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import PLAN, SIDECAR, WORKER, Plan, encode
 from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups, size_of

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 
 
 class StoreClient:

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 
 MOST_LINE_BYTES = 8 << 20
 """A membership of 10,000 workers is under 2 MiB."""

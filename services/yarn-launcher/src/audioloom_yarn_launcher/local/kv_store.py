@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 
-from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 
 
 class MemoryStore:

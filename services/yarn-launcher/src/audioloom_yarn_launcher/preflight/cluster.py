@@ -11,7 +11,7 @@ from audioloom_stage.checks import CheckResult, cannot_tell, failure, ok, warnin
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.preflight.local import has_kerberos
-from audioloom_yarn_launcher.rendezvous.resources import Resources
+from audioloom_yarn_launcher.rendezvous.limits import Resources, in_all
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.application_spec import Shape
 from audioloom_yarn_launcher.yarn.configuration import check_default_system, check_reachable
@@ -55,12 +55,8 @@ def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:
     """Check the queue, its largest container, and its capacity for the whole run."""
     found = ask(hadoop, "cluster/scheduler")
     worker, master = shape.roles[WORKER], shape.coordinator
-    whole = Resources(
-        worker.memory_mb * workers + master.memory_mb,
-        worker.vcores * workers + master.vcores,
-        worker.gpus * workers,
-    )
     yield check_queue(found, shape.queue, worker)
+    whole = in_all([(workers, worker), (1, master)])
     yield check_gang(found, shape.queue, whole, shape.node_label)
 
 

@@ -1,6 +1,7 @@
-"""The time limits of a run."""
+"""The time limits of a run, and the resources of its containers."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 
@@ -21,3 +22,39 @@ class Limits:
     def after(self, executed_s: float) -> "Limits":
         """Return the limits of the next attempt, after *executed_s* seconds of work."""
         return replace(self, execution_s=max(0.0, self.execution_s - executed_s))
+
+
+@dataclass(frozen=True)
+class Resources:
+    """The resources of one container."""
+
+    memory_mb: int
+    vcores: int
+    gpus: int = 0
+
+    def __str__(self) -> str:
+        gpus = f", {self.gpus} GPUs" if self.gpus else ""
+        return f"{self.memory_mb} MiB, {self.vcores} vcores{gpus}"
+
+    def fits(self, node: "Resources") -> bool:
+        """Return whether an empty node has these resources."""
+        return (
+            self.memory_mb <= node.memory_mb
+            and self.vcores <= node.vcores
+            and self.gpus <= node.gpus
+        )
+
+
+def in_all(parts: Iterable[tuple[int, Resources]]) -> Resources:
+    """Add up the resources of so many containers of each kind."""
+    every = [*parts]
+    return Resources(
+        sum(count * each.memory_mb for count, each in every),
+        sum(count * each.vcores for count, each in every),
+        sum(count * each.gpus for count, each in every),
+    )
+
+
+def mebibytes(size: int) -> int:
+    """Convert bytes to MiB, YARN's unit, rounded up."""
+    return -(-size >> 20)

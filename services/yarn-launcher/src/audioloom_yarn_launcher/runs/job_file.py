@@ -27,7 +27,7 @@ from typing import Annotated, Any, NamedTuple
 from audioloom_stage.errors import BadConfiguration, InputMissing, Usage
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
+from audioloom_yarn_launcher.rendezvous.limits import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import (
     CHIEF,
     EVALUATOR,

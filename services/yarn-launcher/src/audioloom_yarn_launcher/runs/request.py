@@ -13,8 +13,7 @@ from audioloom_stage.errors import Usage
 from audioloom_stage.redaction import redact_words
 from audioloom_storage import locate
 
-from audioloom_yarn_launcher.rendezvous.limits import Limits
-from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
+from audioloom_yarn_launcher.rendezvous.limits import Limits, Resources, mebibytes
 from audioloom_yarn_launcher.runs.command_identity import digest_name, shown
 from audioloom_yarn_launcher.runs.job_file import read_roles
 from audioloom_yarn_launcher.runs.run_spec import IN_CONTAINER, RunSpec

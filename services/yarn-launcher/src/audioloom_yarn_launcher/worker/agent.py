@@ -25,8 +25,8 @@ from audioloom_storage import Location, locate
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous import messages
+from audioloom_yarn_launcher.rendezvous.backend import Equals, KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.causes import describe_end
-from audioloom_yarn_launcher.rendezvous.kv import Equals, KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.roles import (
     SIDECARS,
     TENSORBOARD,

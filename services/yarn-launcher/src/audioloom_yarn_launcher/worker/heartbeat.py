@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore, Put
+from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, SIDECAR_HEARTBEAT
 from audioloom_yarn_launcher.system import processes
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
-from audioloom_yarn_launcher.rendezvous.resources import Resources
+from audioloom_yarn_launcher.rendezvous.limits import Resources
 from audioloom_yarn_launcher.yarn.container_variables import carry
 
 LAUNCHER, ENVIRONMENT = "launcher", "environment"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
+from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 
 ANSWER_WITHIN_S = 30.0
 _STREAM = "Watch"

@@ -20,8 +20,8 @@ from audioloom_yarn_launcher.errors import (
     NotOffered,
     ResourceManagerDown,
 )
+from audioloom_yarn_launcher.rendezvous.limits import Resources
 from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop, encode
-from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.system.files import text_of
 from audioloom_yarn_launcher.yarn.configuration import check_programs, check_reachable
