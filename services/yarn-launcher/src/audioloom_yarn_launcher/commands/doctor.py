@@ -91,9 +91,9 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
 def _with_driver(
     settings: DoctorSettings, login: Login | None, before: Sequence[CheckResult]
 ) -> Iterator[CheckResult]:
-    probe = ("probe",) if settings.probe else ()
+    later = ("request", "environment", *(["probe"] if settings.probe else []))
     if missing := [each.check for each in before if each.check in _NEEDED and has_failed([each])]:
-        for name in ("skein's driver", "request", "environment", *probe):
+        for name in ("skein's driver", *later):
             yield skipped(name, f"it needs {', '.join(missing)}")
         return
     shape = _shape(settings)
@@ -106,12 +106,12 @@ def _with_driver(
 
         yield from look_at("skein's driver", start, DRIVER_WITHIN_S)
         if not clusters:
-            for name in ("request", "environment", *probe):
+            for name in later:
                 yield skipped(name, "skein's driver does not run: see skein's driver")
             return
         (cluster,) = clusters
         yield from look_at("request", lambda: _request(cluster, shape))
-        environment = look_at("environment", lambda: _environment(settings))
+        environment = look_at("environment", partial(_environment, settings.environment))
         yield from environment
         if settings.probe and not has_failed(environment):
             yield from _probe(cluster, shape, settings)
@@ -126,18 +126,16 @@ def _request(cluster: Cluster, shape: Shape) -> CheckResult:
     )
 
 
-def _environment(settings: DoctorSettings) -> CheckResult:
-    if settings.environment is None:
-        return ok("environment", "none given: the command has what the node has")
-    return ok("environment", f"{check_archive(settings.environment)} is there")
+def _environment(archive: str | None) -> CheckResult:
+    given = archive and f"{check_archive(archive)} is there"
+    return ok("environment", given or "none given: the command has what the node has")
 
 
 def _probe(cluster: Cluster, shape: Shape, settings: DoctorSettings) -> Iterator[CheckResult]:
-    root = locate(settings.root)
     launchers: list[str] = []
 
     def ship() -> CheckResult:
-        launchers.append(ship_launcher(root))
+        launchers.append(ship_launcher(locate(settings.root)))
         return ok("launcher", f"lies at {launchers[0]}")
 
     yield from look_at("launcher", ship, SHIP_WITHIN_S)

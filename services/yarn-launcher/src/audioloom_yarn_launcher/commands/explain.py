@@ -9,7 +9,7 @@ from audioloom_stage.result import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, Explanation, explained
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, FailureCause, alike
+from audioloom_yarn_launcher.monitoring.root_cause import FailureCause, alike
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
@@ -41,19 +41,21 @@ def show_explanation(settings: RunOnlySettings) -> Result:
     folder = locate_run(settings.run)
     view = read_run_status(folder)
     if view.state == "committed":
-        check_manifest(view.folder / MANIFEST_NAME)
+        check_manifest(folder / MANIFEST_NAME)
     found = explained(view)
     first, columns = found.first, result_columns()
     text = facts(_facts(view, found), columns=columns).splitlines()
-    if first is not None and (last := _last_output(view, first)):
-        text += ["", "last output", *(f"  | {safe_text(line)}" for line in last)]
+    if first is not None and first.rank is not None:
+        lines = last_lines(folder, first.rank, first.attempt, LAST_BYTES)
+        if last := [line for line in lines if line.strip()][-LAST_LINES:]:
+            text += ["", "last output", *(f"  | {safe_text(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
         text += ["", *table(_COLUMNS, _rows(view, found.ranked), columns=columns).splitlines()]
-    text += _sidecars(stories := read_histories(view.folder))
+    text += _sidecars(stories := read_histories(folder))
     follow: tuple[str, ...] = ()
     if first is not None and first.rank is not None:
         words = f"--rank={first.rank} --attempt={first.attempt}"
-        follow = (f"{PROGRAM} logs {view.folder} {words}",)
+        follow = (f"{PROGRAM} logs {folder} {words}",)
     return Result(text, _data(view, found, stories), next=follow)
 
 
@@ -71,8 +73,9 @@ def _facts(view: RunStatus, explanation: Explanation) -> dict[str, str]:
         found["then"] = "; ".join(first.echoes)
     if others := alike(bad, first):
         found["the same in"] = f"attempt{'s' * (len(others) > 1)} {', '.join(map(str, others))}"
-    if (step := _step(known[first.attempt], first.rank)) is not None:
-        found["at step"] = f"{step:,}"
+    workers = [each for each in known[first.attempt].workers if first.rank in (None, each.rank)]
+    if steps := [each.step for each in workers if each.step is not None]:
+        found["at step"] = f"{max(steps):,}"
     if first.rank is not None:
         found["log"] = str(view.folder / log_name(view.folder, first.rank, first.attempt))
     found["try"] = known[first.attempt].hint or _HINTS[first.kind]
@@ -107,18 +110,6 @@ def _sidecars(stories: Mapping[int, SidecarHistory]) -> Iterator[str]:
             then = {"running": "it runs again", "restarting": "it is restarted"}
             ending = then.get(story.state, "it was given up")
             yield from ("", safe_text(f"{who} {often}{story.failures[-1]}: {ending}"))
-
-
-def _step(known: AttemptFacts, rank: int | None) -> int | None:
-    steps = [each.step for each in known.workers if rank in (None, each.rank)]
-    return max((step for step in steps if step is not None), default=None)
-
-
-def _last_output(view: RunStatus, finding: FailureCause) -> list[str]:
-    if finding.rank is None:
-        return []
-    lines = last_lines(view.folder, finding.rank, finding.attempt, LAST_BYTES)
-    return [line for line in lines if line.strip()][-LAST_LINES:]
 
 
 def _rows(view: RunStatus, ranked: Mapping[int, FailureCause | None]) -> list[tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """`logs`: the output of a run's workers, all at once or as it comes."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import cycle, islice
 
@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.rendezvous.roles import ranks_of
 from audioloom_yarn_launcher.runs.layout import appends
 from audioloom_yarn_launcher.runs.pending_application import report_pending
 from audioloom_yarn_launcher.runs.sidecar_events import read_histories
-from audioloom_yarn_launcher.settings import LogsSettings
+from audioloom_yarn_launcher.settings import PROGRAM, LogsSettings
 from audioloom_yarn_launcher.system.parallel import ahead
 
 LOOK_AGAIN_S, LOOK_AGAIN_REMOTE_S = 0.3, 1.0
@@ -65,7 +65,8 @@ def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
         pages, over = NodeLogs(folder, number), False
         while not over:
             view = read_run_status(folder)
-            over = _attempt_over(view, number)  # before the last look, so nothing is missed
+            # Before the last look, so nothing is missed.
+            over = view.over or all(e.number != number or e.ended for e in view.attempts)
             logs = reader.open(view, number, all_of_them=over)
             yield from reader.read(view, logs, None if over else pages, ended=over)
             if not over:
@@ -87,7 +88,9 @@ class LogsReader:
         For the last attempt there are also those of sidecars that run since an earlier one. On
         remote storage, only the next `LISTS_A_LOOK` logs are looked at unless *all_of_them* are.
         """
-        wanted = {(rank, attempt) for rank in self._ranks(view, attempt)}
+        sizes = (each.started.size for each in view.attempts if each.number == attempt)
+        ranks = range(next(sizes, 0)) if self._rank is None else (self._rank,)
+        wanted = {(rank, attempt) for rank in ranks}
         if attempt == view.number and (sidecars := _sidecar_ranks(view)):
             for rank, story in read_histories(view.folder).items():
                 if rank in sidecars and self._rank in (None, rank):
@@ -123,12 +126,6 @@ class LogsReader:
             if ended and (view.over or log.rank not in sidecars):
                 yield from (f"{prefix}{line}" for line in log.rest())
 
-    def _ranks(self, view: RunStatus, attempt: int) -> Sequence[int]:
-        if self._rank is not None:
-            return (self._rank,)
-        sizes = (e.started.size for e in view.attempts if e.number == attempt)
-        return range(next(sizes, 0))
-
 
 def _next_lines(pages: NodeLogs | None, log: Log) -> list[str]:
     lines = log.read()
@@ -145,11 +142,9 @@ def _next_number(folder: Location, number: int) -> int | None:
     """The attempt after this one, as soon as there is one; None if there will be none."""
     while True:
         view = read_run_status(folder)
-        for attempt in view.attempts:
-            if attempt.number > number:
-                return attempt.number
-        if view.over:
-            return None
+        later = (each.number for each in view.attempts if each.number > number)
+        if (found := next(later, None)) or view.over:
+            return found
         time.sleep(_pause(folder))
 
 
@@ -158,18 +153,11 @@ def _sidecar_ranks(view: RunStatus) -> list[int]:
     return ranks_of(roles, lambda group: group.sidecar)
 
 
-def _attempt_over(view: RunStatus, number: int) -> bool:
-    for attempt in view.attempts:
-        if attempt.number == number and attempt.ended is None:
-            return view.over
-    return True
-
-
 def _no_log(view: RunStatus, attempt: int, rank: int | None) -> NoRun:
     whose = "any worker" if rank is None else f"worker {rank}"
     return NoRun(
         f"there is no log of {whose}" + (f" of attempt {attempt}" if attempt else ""),
         where=view.folder / "logs",
         found=view.pending.because if view.pending else "",
-        hint=f"audioloom-yarn-launcher status {view.folder}",
+        hint=f"{PROGRAM} status {view.folder}",
     )

@@ -31,10 +31,8 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--launch", help="the id of the launch, in a container")
     parser.add_argument("--guarded", action="store_true", help="in a container, below its guard")
     asked = parser.parse_args(words)
-    return _work_in_container(asked, words) if asked.connection is None else _work_here(asked)
-
-
-def _work_in_container(asked: argparse.Namespace, words: Sequence[str]) -> int:
+    if asked.connection is not None:
+        return _work_here(asked)
     if not asked.guarded:
         return _guard(words, asked.launch)
     from audioloom_yarn_launcher.commands.container_worker import (  # noqa: PLC0415 - or a local one

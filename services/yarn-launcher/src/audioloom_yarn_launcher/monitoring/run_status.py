@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerReco
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.pending_application import Pending, find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
-from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, SidecarHistory, read_histories
+from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, read_histories
 from audioloom_yarn_launcher.yarn.application_spec import NAME
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
@@ -158,10 +158,28 @@ def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
     attempts = Counter(seat.rank for workers in formed for seat in workers)
     return [
         *(
-            _worker_status(view, last, seat, attempts[seat.rank], lines.get(seat.rank, []))
+            _status(
+                view,
+                seat,
+                seat.end if isinstance(seat, WorkerEnd) else "running",
+                lines.get(seat.rank, []),
+                attempt=last.number,
+                attempts=attempts[seat.rank],
+            )
             for seat in last.workers
         ),
-        *(_sidecar_status(view, story, lines.get(story.last.rank, [])) for story in alongside),
+        *(
+            _status(
+                view,
+                story.last,
+                story.state,
+                lines.get(story.last.rank, []),
+                attempt=story.last.attempt,
+                attempts=story.starts,
+                page=story.page,
+            )
+            for story in alongside
+        ),
     ]
 
 
@@ -192,40 +210,31 @@ def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> RunState | None
     return at_work if last.ended is None else "restarting"
 
 
-def _worker_status(
-    view: RunStatus, attempt: Attempt, seat: WorkerRecord, attempts: int, lines: Sequence[Line]
+def _status(
+    view: RunStatus,
+    seat: WorkerRecord | SidecarEvent,
+    state: str,
+    lines: Sequence[Line],
+    *,
+    attempt: int,
+    attempts: int,
+    page: str = "",
 ) -> WorkerStatus:
-    end = seat if isinstance(seat, WorkerEnd) else None
-    log = view.folder / log_name(view.folder, seat.rank, attempt.number)
+    end = seat if isinstance(seat, WorkerEnd | SidecarEvent) else None
+    if view.over and state in ("running", "restarting"):
+        state = "lost"
     return WorkerStatus(
         rank=seat.rank,
-        state=end.end if end else "lost" if view.over else "running",
+        state=state,
         host=seat.host,
         pid=end.pid if end else None,
         attempts=attempts,
         exit=_exit(end) if end else "",
-        progress=newest(lines),
-        usage=usage(lines, attempt.number),
-        log=log,
+        progress={} if isinstance(seat, SidecarEvent) else newest(lines),
+        usage=usage(lines, attempt),
+        log=view.folder / log_name(view.folder, seat.rank, attempt) if attempt else None,
         role=seat.role,
-    )
-
-
-def _sidecar_status(view: RunStatus, story: SidecarHistory, lines: Sequence[Line]) -> WorkerStatus:
-    last = story.last
-    state = "lost" if view.over and story.state in ("running", "restarting") else story.state
-    return WorkerStatus(
-        rank=last.rank,
-        state=state,
-        host=last.host,
-        pid=last.pid,
-        attempts=story.starts,
-        exit=_exit(last),
-        progress={},
-        usage=usage(lines, last.attempt),
-        log=view.folder / log_name(view.folder, last.rank, last.attempt) if story.starts else None,
-        role=last.role,
-        page=story.page if state == "running" else "",
+        page=page if state == "running" else "",
     )
 
 

@@ -73,7 +73,9 @@ def find_archives(root: Location) -> list[Archive]:
     folder = root / FOLDER
     linked = exists(folder) and stat(folder).is_link
     for entry in entries(folder):
-        if entry.is_folder or not _is_ours(entry.location.name):
+        name = finished_path(entry.location.name)
+        jars = name != entry.location.name and _JARS.fullmatch(name)
+        if entry.is_folder or not (jars or PACKED_BY_US.fullmatch(name)):
             continue
         try:
             shared = is_shared(entry.location)
@@ -82,12 +84,6 @@ def find_archives(root: Location) -> list[Archive]:
             continue
         found.append(Archive(entry.location, entry.size, entry.modified_ns, shared, mine))
     return found
-
-
-def _is_ours(name: str) -> bool:
-    finished = finished_path(name)
-    unfinished_jars = finished != name and _JARS.fullmatch(finished) is not None
-    return unfinished_jars or PACKED_BY_US.fullmatch(finished) is not None
 
 
 def find_uses(root: Location) -> list[Use]:
