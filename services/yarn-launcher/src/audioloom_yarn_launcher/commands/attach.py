@@ -11,15 +11,10 @@ from audioloom_stage.logs import bind
 from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location, exists
 
+from audioloom_yarn_launcher.monitoring import run_status
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
 from audioloom_yarn_launcher.monitoring.outcome import result_of
-from audioloom_yarn_launcher.monitoring.run_status import (
-    RunStatus,
-    locate_run,
-    read_run_status,
-    read_worker_statuses,
-)
 from audioloom_yarn_launcher.monitoring.tables import worker_table
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
 from audioloom_yarn_launcher.settings import PROGRAM, RunOnlySettings
@@ -42,8 +37,8 @@ def attach_run(settings: RunOnlySettings) -> Result:
         NoRun: there is none.
         InputMissing: nobody here can tell how it goes on.
     """
-    folder = locate_run(settings.run)
-    view = read_run_status(folder)
+    folder = run_status.locate_run(settings.run)
+    view = run_status.read_run_status(folder)
     bind(run=folder.name)
     if view.application is None:
         return _wait_here(view)
@@ -57,7 +52,7 @@ def attach_run(settings: RunOnlySettings) -> Result:
     return report_application(folder, application, ending)
 
 
-def _wait_here(view: RunStatus) -> Result:
+def _wait_here(view: run_status.RunStatus) -> Result:
     """Poll the run's folder until its launcher, a process of this machine, has ended."""
     if view.state == "unknown" and view.last is not None:
         raise InputMissing(
@@ -71,7 +66,7 @@ def _wait_here(view: RunStatus) -> Result:
     with shown_beside(view.folder, HINT):
         while not view.over:
             time.sleep(LOOK_EVERY_S)
-            view = read_run_status(view.folder)
+            view = run_status.read_run_status(view.folder)
     last = view.last
     if last is None:
         return result_of(view.folder)
@@ -95,7 +90,9 @@ def report_application(folder: Location, application: str, ending: ApplicationEn
     cause = close_record(folder, ending)
     if ending.attempts:
         columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-        for line in worker_table(read_worker_statuses(read_run_status(folder)), columns, over=True):
+        for line in worker_table(
+            run_status.read_worker_statuses(run_status.read_run_status(folder)), columns, over=True
+        ):
             sys.stderr.write(f"{line}\n")
     cause = None if exists(folder / MANIFEST_NAME) else cause
     return result_of(folder, cause, attempts=len(ending.attempts))

@@ -22,14 +22,10 @@ from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Stop
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
+from audioloom_yarn_launcher.yarn import skein_application
 from audioloom_yarn_launcher.yarn.application_spec import JOB
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
 from audioloom_yarn_launcher.yarn.diagnostics import outcome_text
-from audioloom_yarn_launcher.yarn.skein_application import (
-    SkeinStore,
-    current_application,
-    import_skein,
-)
 
 log = structlog.get_logger()
 
@@ -38,7 +34,7 @@ def main(_words: Sequence[str]) -> int:
     """Coordinate the run of the job file here to its end, then end the application."""
     configure_logs(LogSettings(format="json", bound={"stage": "yarn-launcher"}))
     spec = RunSpec.model_validate_json(Path(JOB).read_bytes())
-    application = current_application()
+    application = skein_application.current_application()
     bind(run=spec.name)
     try:
         cause = _run(spec, application)
@@ -67,7 +63,7 @@ def _run(spec: RunSpec, application: Any) -> Cause | None:
         return None
     limits = spec.limits.after(recovered.executed_s)
     place = partial(SkeinWorkers, application=application)
-    with gang_at_work(SkeinStore(application), spec.plan, limits, place) as gang:
+    with gang_at_work(skein_application.SkeinStore(application), spec.plan, limits, place) as gang:
         _obey_clients(gang)
         return run_attempts(gang, spec, started, before=recovered.attempts)[0]
 
@@ -90,6 +86,6 @@ def end(application: Any, status: str, code: int, text: str) -> int:
     """Tell YARN how the run ended, without its secrets; answer the exit code."""
     sys.stderr.flush()
     told = safe_text(text)  # YARN shows it to all who may see its pages
-    with suppress(import_skein().exceptions.SkeinError):
+    with suppress(skein_application.import_skein().exceptions.SkeinError):
         application.shutdown(status, outcome_text(code, told))
     return code

@@ -10,17 +10,7 @@ from functools import partial
 import structlog
 from audioloom_hadoop.configuration import Hadoop
 from audioloom_runs.checks import check_room, check_root
-from audioloom_stage.checks import (
-    AT_ONCE_S,
-    Ask,
-    CheckResult,
-    has_failed,
-    look,
-    look_at,
-    ok,
-    report,
-    skipped,
-)
+from audioloom_stage import checks
 from audioloom_stage.result import Result
 from audioloom_storage import locate
 
@@ -51,20 +41,20 @@ def examine(settings: DoctorSettings) -> Result:
     login = read_login(settings.keytab, settings.principal)
     found = _before(settings, login)
     found += _with_driver(settings, login, found)
-    return report(found)
+    return checks.report(found)
 
 
-def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
+def _before(settings: DoctorSettings, login: Login | None) -> list[checks.CheckResult]:
     root, shape = locate(settings.root), _shape(settings)
-    here: dict[str, Ask] = {
+    here: dict[str, checks.Ask] = {
         "configuration": lambda: local.configuration(find_hadoop()),
         "Java here": local.java,
-        "yarn here": lambda: ok("yarn here", find_yarn()),
+        "yarn here": lambda: checks.ok("yarn here", find_yarn()),
         "temp dir": lambda: local.check_temp_dirs({tempfile.gettempdir(), local.JAVA_FOLDER}),
         "room here": partial(check_room, "room here", tempfile.gettempdir()),
         "skein's key": local.key,
     }
-    there: dict[str, Callable[[Hadoop], CheckResult | Iterable[CheckResult]]] = {
+    there: dict[str, Callable[[Hadoop], checks.CheckResult | Iterable[checks.CheckResult]]] = {
         "class path": local.class_path,
         "proxies": lambda hadoop: local.check_proxies(os.environ, hadoop.pages),
         "identity": lambda hadoop: local.identity(hadoop, login),
@@ -82,70 +72,76 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         hadoop = find_hadoop()
     except NoCluster:
         for name in there:
-            here[name] = partial(skipped, name, "no cluster is configured: see configuration")
+            here[name] = partial(
+                checks.skipped, name, "no cluster is configured: see configuration"
+            )
     else:
         here |= {name: partial(check, hadoop) for name, check in there.items()}
-    return look(here)
+    return checks.look(here)
 
 
 def _with_driver(
-    settings: DoctorSettings, login: Login | None, before: Sequence[CheckResult]
-) -> Iterator[CheckResult]:
+    settings: DoctorSettings, login: Login | None, before: Sequence[checks.CheckResult]
+) -> Iterator[checks.CheckResult]:
     later = ("request", "environment", *(["probe"] if settings.probe else []))
-    if missing := [each.check for each in before if each.check in _NEEDED and has_failed([each])]:
+    if missing := [
+        each.check for each in before if each.check in _NEEDED and checks.has_failed([each])
+    ]:
         for name in ("skein's driver", *later):
-            yield skipped(name, f"it needs {', '.join(missing)}")
+            yield checks.skipped(name, f"it needs {', '.join(missing)}")
         return
     shape = _shape(settings)
     with ExitStack() as stack:
         clusters: list[Cluster] = []
 
-        def start() -> CheckResult:
+        def start() -> checks.CheckResult:
             clusters.append(stack.enter_context(connect(find_hadoop(), login)))
-            return ok("skein's driver", "started, and answers by TLS")
+            return checks.ok("skein's driver", "started, and answers by TLS")
 
-        yield from look_at("skein's driver", start, DRIVER_WITHIN_S)
+        yield from checks.look_at("skein's driver", start, DRIVER_WITHIN_S)
         if not clusters:
             for name in later:
-                yield skipped(name, "skein's driver does not run: see skein's driver")
+                yield checks.skipped(name, "skein's driver does not run: see skein's driver")
             return
         (cluster,) = clusters
-        yield from look_at("request", lambda: _request(cluster, shape))
-        environment = look_at("environment", partial(_environment, settings.environment))
+        yield from checks.look_at("request", lambda: _request(cluster, shape))
+        environment = checks.look_at("environment", partial(_environment, settings.environment))
         yield from environment
-        if settings.probe and not has_failed(environment):
+        if settings.probe and not checks.has_failed(environment):
             yield from _probe(cluster, shape, settings)
 
 
-def _request(cluster: Cluster, shape: Shape) -> CheckResult:
+def _request(cluster: Cluster, shape: Shape) -> checks.CheckResult:
     cluster.check_queue(shape.queue)
     check_fits(shape, cluster.nodes(shape.node_label))
     label = f" with the label {shape.node_label}" if shape.node_label else ""
-    return ok(
+    return checks.ok(
         "request", f"a node{label} has room for a worker of {shape.roles[WORKER]} when it is empty"
     )
 
 
-def _environment(archive: str | None) -> CheckResult:
+def _environment(archive: str | None) -> checks.CheckResult:
     given = archive and f"{check_archive(archive)} is there"
-    return ok("environment", given or "none given: the command has what the node has")
+    return checks.ok("environment", given or "none given: the command has what the node has")
 
 
-def _probe(cluster: Cluster, shape: Shape, settings: DoctorSettings) -> Iterator[CheckResult]:
+def _probe(
+    cluster: Cluster, shape: Shape, settings: DoctorSettings
+) -> Iterator[checks.CheckResult]:
     launchers: list[str] = []
 
-    def ship() -> CheckResult:
+    def ship() -> checks.CheckResult:
         launchers.append(ship_launcher(locate(settings.root)))
-        return ok("launcher", f"lies at {launchers[0]}")
+        return checks.ok("launcher", f"lies at {launchers[0]}")
 
-    yield from look_at("launcher", ship, SHIP_WITHIN_S)
+    yield from checks.look_at("launcher", ship, SHIP_WITHIN_S)
     if launchers:
         log.info("a container looks at a node")
         ask = partial(_ask_node, cluster, shape, launchers[0])
-        yield from look_at("probe", ask, PROBE_WITHIN_S + AT_ONCE_S)
+        yield from checks.look_at("probe", ask, PROBE_WITHIN_S + checks.AT_ONCE_S)
 
 
-def _ask_node(cluster: Cluster, shape: Shape, launcher: str) -> Iterable[CheckResult]:
+def _ask_node(cluster: Cluster, shape: Shape, launcher: str) -> Iterable[checks.CheckResult]:
     began = time.time()
     description = describe_probe(shape, launcher=launcher, read=launcher)
     answer = send_probe(cluster, description, within_s=PROBE_WITHIN_S)

@@ -23,31 +23,9 @@ from audioloom_yarn_launcher.runs.submissions import Localization, record_submis
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.system.redaction import hidden
-from audioloom_yarn_launcher.yarn.application_spec import (
-    ENVIRONMENT,
-    HEARTBEAT,
-    JOB,
-    LAUNCHER,
-    NODE_PYTHON,
-    Shape,
-    check_fits,
-    describe,
-    write_heartbeat,
-)
-from audioloom_yarn_launcher.yarn.configuration import (
-    check_default_system,
-    check_programs,
-    check_reachable,
-    find_hadoop,
-)
+from audioloom_yarn_launcher.yarn import application_spec, configuration, localization
 from audioloom_yarn_launcher.yarn.container_variables import docker_variables
 from audioloom_yarn_launcher.yarn.credentials import read_login
-from audioloom_yarn_launcher.yarn.localization import (
-    check_archive,
-    pack_folder,
-    ship_launcher,
-    systems_of,
-)
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, connect
 
 ADDRESS = "{node}"
@@ -60,10 +38,10 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     login = read_login(settings.keytab, settings.principal)
     spec = read_run_spec(settings)
     bind(run=spec.name)
-    hadoop = find_hadoop()
-    check_programs()
-    check_reachable(hadoop)
-    check_default_system(hadoop)
+    hadoop = configuration.find_hadoop()
+    configuration.check_programs()
+    configuration.check_reachable(hadoop)
+    configuration.check_default_system(hadoop)
     _shape(settings, spec)  # what cannot be shipped is reported before the wait
     number = wait_to_submit(spec)
     if number is None:
@@ -72,15 +50,15 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     shape = _shape(settings, spec)  # again: the wait may last for hours, and files may change
     with connect(hadoop, login) as cluster:
         cluster.check_queue(shape.queue)
-        check_fits(shape, cluster.nodes(shape.node_label))
-        launcher = ship_launcher(locate(settings.root))
-        localization = Localization(
+        application_spec.check_fits(shape, cluster.nodes(shape.node_label))
+        launcher = localization.ship_launcher(locate(settings.root))
+        shipped = Localization(
             launcher=launcher,
             environment=shape.environment,
             python=settings.python,
             image=settings.docker_image,
         )
-        spec = spec.model_copy(update={"localization": localization})
+        spec = spec.model_copy(update={"localization": shipped})
         signals = SignalState()
         with taking_signals(signals, may_leave=True):
             application = _submit(cluster, shape, spec, launcher)
@@ -99,21 +77,23 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     return report_application(spec.location, application, ending)
 
 
-def _submit(cluster: Cluster, shape: Shape, spec: RunSpec, launcher: str) -> str:
+def _submit(cluster: Cluster, shape: application_spec.Shape, spec: RunSpec, launcher: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, JOB).write_text(spec.model_dump_json())
-        write_heartbeat(Path(folder, HEARTBEAT))
+        Path(folder, application_spec.JOB).write_text(spec.model_dump_json())
+        application_spec.write_heartbeat(Path(folder, application_spec.HEARTBEAT))
         packed: dict[str, str] = {}
         for number, (name, source) in enumerate(shape.folders.items()):
             archive = Path(folder, f"{number}.tar.gz")
-            pack_folder(Path(source), archive)
+            localization.pack_folder(Path(source), archive)
             packed[name] = archive.as_uri()
         shape = replace(shape, folders=packed)
-        return cluster.submit(describe(shape, launcher=launcher, folder=folder))
+        return cluster.submit(application_spec.describe(shape, launcher=launcher, folder=folder))
 
 
-def _shape(settings: RunSettings, spec: RunSpec) -> Shape:
-    environment = None if settings.environment is None else check_archive(settings.environment)
+def _shape(settings: RunSettings, spec: RunSpec) -> application_spec.Shape:
+    environment = (
+        None if settings.environment is None else localization.check_archive(settings.environment)
+    )
     files, folders = _files(settings.files)
     return application_shape(
         settings,
@@ -126,7 +106,7 @@ def _shape(settings: RunSettings, spec: RunSpec) -> Shape:
         folders=folders,
         variables=_variables(settings) | hidden(settings.command),
         advertise=settings.advertise or ADDRESS,
-        systems=systems_of(
+        systems=localization.systems_of(
             settings.file_system,
             (settings.root, environment or "", *settings.files, *settings.env, *settings.command),
         ),
@@ -144,22 +124,22 @@ def _variables(settings: RunSettings) -> dict[str, str]:
             expected="--docker-image, --docker-mount and --docker-network, or --env",
             found=twice[0],
         )
-    python = {} if settings.python is None else {NODE_PYTHON: settings.python}
+    python = {} if settings.python is None else {application_spec.NODE_PYTHON: settings.python}
     return {**given, **docker, **python}
 
 
 def _files(paths: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
+    ours = (application_spec.LAUNCHER, application_spec.ENVIRONMENT)
     for path in paths:
         location = locate(path)
         if not exists(location):
             raise Usage("a file of --files is not there", where=location, expected="a file")
-        if location.name in {*files, *folders, LAUNCHER, ENVIRONMENT}:
+        if location.name in {*files, *folders, *ours}:
             raise Usage(
                 "two files of --files have one name",
-                expected=f"names that differ, and not {LAUNCHER} or {ENVIRONMENT}: they lie in one"
-                " folder",
+                expected=f"names that differ, and not {' or '.join(ours)}: they lie in one folder",
                 found=location.name,
             )
         if not stat(location).is_folder:

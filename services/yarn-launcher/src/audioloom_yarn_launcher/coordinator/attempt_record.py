@@ -7,23 +7,16 @@ from audioloom_yarn_launcher.coordinator.context import GenerationResult
 from audioloom_yarn_launcher.rendezvous.causes import Cause, describe_end
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership
 from audioloom_yarn_launcher.rendezvous.roles import Group, tasks
-from audioloom_yarn_launcher.runs.attempts import (
-    AttemptEnd,
-    AttemptMembers,
-    AttemptStarted,
-    WorkerEnd,
-    WorkerOutcome,
-    WorkerRecord,
-)
+from audioloom_yarn_launcher.runs import attempts
 from audioloom_yarn_launcher.runs.layout import now
 
 
 def members_record(
     membership: Membership, groups: Sequence[Group], localising_s: float
-) -> AttemptMembers:
+) -> attempts.AttemptMembers:
     """Make the record of the members of a complete gang."""
     workers = _workers(membership.members, groups)
-    return AttemptMembers(
+    return attempts.AttemptMembers(
         attempt=membership.attempt,
         formed=now(),
         localising_s=round(localising_s, 3),
@@ -32,13 +25,13 @@ def members_record(
 
 
 def end_record(
-    started: AttemptStarted,
+    started: attempts.AttemptStarted,
     went: GenerationResult,
     cause: Cause | None,
     groups: Sequence[Group],
     *,
     restarts: bool,
-) -> AttemptEnd:
+) -> attempts.AttemptEnd:
     """Make the record of the end of an attempt that this coordinator watched."""
     members = went.membership.members if went.membership else ()
     workers = [_worker_end(each, went, started.attempt) for each in _workers(members, groups)]
@@ -52,24 +45,26 @@ def end_record(
     )
 
 
-def _worker_end(known: WorkerRecord, went: GenerationResult, attempt: int) -> WorkerEnd:
+def _worker_end(
+    known: attempts.WorkerRecord, went: GenerationResult, attempt: int
+) -> attempts.WorkerEnd:
     rank, worker = known.rank, known.model_dump()
     end = went.exits.get(rank)
     if end is None:
         loss = went.lost.get(rank)
         if loss is None:
-            return WorkerEnd(**worker, end="stopped", cause="did not answer")
-        return WorkerEnd(**worker, end="lost", cause=loss.text, reason=loss.reason)
+            return attempts.WorkerEnd(**worker, end="stopped", cause="did not answer")
+        return attempts.WorkerEnd(**worker, end="lost", cause=loss.text, reason=loss.reason)
     how, cause = _how(end)
     facts = ("pid", "started", "ended", "exit_code", "signal", "reason")
     worker |= {name: getattr(end, name) for name in facts}
     log = None if end.pid is None else f"logs/{rank}/{attempt}.log"
-    return WorkerEnd(**worker, end=how, cause=cause, log=log)
+    return attempts.WorkerEnd(**worker, end=how, cause=cause, log=log)
 
 
-def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[WorkerRecord]:
+def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[attempts.WorkerRecord]:
     for rank, (member, (group, index)) in enumerate(zip(members, tasks(groups), strict=False)):
-        yield WorkerRecord(
+        yield attempts.WorkerRecord(
             rank=rank,
             role=group.role,
             index=index,
@@ -81,7 +76,7 @@ def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[Wor
         )
 
 
-def _how(end: Exit) -> tuple[WorkerOutcome, str]:
+def _how(end: Exit) -> tuple[attempts.WorkerOutcome, str]:
     """Return how a process ended, in a word and in words that continue a subject."""
     if end.code is None:
         return "not-started", "was not started: the gang ended first"

@@ -3,17 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from audioloom_yarn_launcher.rendezvous import messages
 from audioloom_yarn_launcher.rendezvous.backend import Equals, KeyValueStore, Put, Workers
-from audioloom_yarn_launcher.rendezvous.messages import (
-    GANG,
-    Member,
-    Membership,
-    Reports,
-    encode,
-    order_key,
-    read_reports,
-    report_key,
-)
 
 
 @dataclass(frozen=True)
@@ -23,12 +14,12 @@ class Driver:
     store: KeyValueStore
     workers: Workers
     ranks: Sequence[int]
-    scope: str = GANG
+    scope: str = messages.GANG
 
     def begin(self, generation: int) -> None:
         """Order the workers to get ready for a generation, and request the missing workers."""
         old, of_ranks = generation - 1, ["ready", "exit"]
-        if self.scope != GANG:
+        if self.scope != messages.GANG:
             of_ranks.append("page")
         forget = [self._order(each, old) for each in ("membership", "end")]
         forget.append(self._report("first", old))
@@ -37,14 +28,18 @@ class Driver:
         self.store.transaction([], [number, *(Put(key, None) for key in forget)])
         self.workers.request_missing()
 
-    def freeze(self, generation: int, ready: Mapping[int, Member], membership: Membership) -> bool:
+    def freeze(
+        self, generation: int, ready: Mapping[int, messages.Member], membership: messages.Membership
+    ) -> bool:
         """Order the *ready* workers to start; False if a worker has vanished or changed."""
         key = self._order("membership", generation)
         still = [
-            Equals(self._report("ready", generation, rank), encode(member))
+            Equals(self._report("ready", generation, rank), messages.encode(member))
             for rank, member in ready.items()
         ]
-        return self.store.transaction([Equals(key, None), *still], [Put(key, encode(membership))])
+        return self.store.transaction(
+            [Equals(key, None), *still], [Put(key, messages.encode(membership))]
+        )
 
     def end(self, generation: int, grace_s: float) -> None:
         """Order the processes of a generation to end."""
@@ -59,12 +54,14 @@ class Driver:
         key = self._report("first", generation)
         self.store.transaction([Equals(key, None)], [Put(key, str(rank))])
 
-    def reports(self, generation: int) -> Reports:
+    def reports(self, generation: int) -> messages.Reports:
         """Read the reports of the workers on a generation."""
-        return read_reports(self.store.get_prefix(f"{self.scope}worker/"), generation, self.scope)
+        return messages.read_reports(
+            self.store.get_prefix(f"{self.scope}worker/"), generation, self.scope
+        )
 
     def _order(self, *name: str | int) -> str:
-        return order_key(*name, scope=self.scope)
+        return messages.order_key(*name, scope=self.scope)
 
     def _report(self, *name: str | int) -> str:
-        return report_key(*name, scope=self.scope)
+        return messages.report_key(*name, scope=self.scope)

@@ -12,23 +12,11 @@ from typing import Any, Literal
 from audioloom_yarn_launcher.coordinator.driver import Driver
 from audioloom_yarn_launcher.coordinator.failure_detector import FailureDetector
 from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, pause_s
+from audioloom_yarn_launcher.rendezvous import messages
 from audioloom_yarn_launcher.rendezvous.arrivals import missing_text
 from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers
 from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, WorkerLost, describe_end
 from audioloom_yarn_launcher.rendezvous.limits import Limits
-from audioloom_yarn_launcher.rendezvous.messages import (
-    RANKS,
-    SIDECAR,
-    SIDECAR_HEARTBEAT,
-    Exit,
-    Member,
-    Membership,
-    Plan,
-    Reports,
-    read_reports,
-    report_key,
-    sidecar_scope,
-)
 from audioloom_yarn_launcher.rendezvous.roles import Group, tasks
 from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.sidecar_events import Event, SidecarEvent
@@ -44,7 +32,7 @@ Phase = Literal[
     "over",  # for good
 ]
 
-NOBODY = Member(id="", address="", host="", pid=0)
+NOBODY = messages.Member(id="", address="", host="", pid=0)
 
 
 @dataclass
@@ -65,11 +53,11 @@ class _Sidecar:
     generation: int = -1
     restarts: int = 0
     attempt: int = 0
-    member: Member = NOBODY
+    member: messages.Member = NOBODY
     page: str = ""
     timer: FormationTimer | None = None
     until: float = 0.0
-    exit: Exit | None = None
+    exit: messages.Exit | None = None
 
     @property
     def workers(self) -> Workers:
@@ -82,23 +70,28 @@ class Sidecars:
     def __init__(
         self,
         store: KeyValueStore,
-        plan: Plan,
+        plan: messages.Plan,
         limits: Limits,
         workers: Callable[[Group], Workers],
         record: Callable[[SidecarEvent], None],
     ) -> None:
         self._store, self._limits, self._record = store, limits, record
-        self._membership: Membership | None = None
-        self._detector = FailureDetector(store, SIDECAR_HEARTBEAT, plan.frozen_s)
+        self._membership: messages.Membership | None = None
+        self._detector = FailureDetector(store, messages.SIDECAR_HEARTBEAT, plan.frozen_s)
         made = {group.role: workers(group) for group in plan.roles if group.sidecar}
         self._workers = tuple(made.values())
         self._all = [
-            _Sidecar(rank, group, at, Driver(store, made[group.role], [rank], sidecar_scope(rank)))
+            _Sidecar(
+                rank,
+                group,
+                at,
+                Driver(store, made[group.role], [rank], messages.sidecar_scope(rank)),
+            )
             for rank, (group, at) in enumerate(tasks(plan.roles))
             if group.sidecar
         ]
 
-    def gang_is_complete(self, membership: Membership) -> None:
+    def gang_is_complete(self, membership: messages.Membership) -> None:
         """Start the sidecars; their processes get this membership from the next start on."""
         self._membership = membership
         for one in self._all:
@@ -109,9 +102,9 @@ class Sidecars:
         """Look after each sidecar."""
         if all(one.phase in ("idle", "over") for one in self._all):
             return
-        keys, frozen = self._store.get_prefix(SIDECAR), self._detector.frozen()
+        keys, frozen = self._store.get_prefix(messages.SIDECAR), self._detector.frozen()
         for one in self._all:
-            reports = read_reports(keys, one.generation, one.driver.scope)
+            reports = messages.read_reports(keys, one.generation, one.driver.scope)
             match one.phase:
                 case "requested":
                     self._start(one, reports)
@@ -123,7 +116,7 @@ class Sidecars:
                     one.restarts += 1
                     self._request(one)
 
-    def exits(self) -> dict[int, Exit]:
+    def exits(self) -> dict[int, messages.Exit]:
         """The exits of the sidecars that are over for good, by rank."""
         return {one.rank: one.exit for one in self._all if one.exit is not None}
 
@@ -163,7 +156,7 @@ class Sidecars:
         one.driver.begin(one.generation)
         one.timer = FormationTimer(one.workers.pending, self._limits)
 
-    def _start(self, one: _Sidecar, reports: Reports) -> None:
+    def _start(self, one: _Sidecar, reports: messages.Reports) -> None:
         member, gang = reports.ready.get(one.rank), self._membership
         if member is not None and gang is not None:
             told = replace(gang, sidecar=member, again=one.attempt == gang.attempt)
@@ -171,7 +164,7 @@ class Sidecars:
                 one.phase, one.member, one.attempt = "running", member, gang.attempt
                 self._put(one, "started")
             return
-        holder = self._store.get_prefix(RANKS).get(report_key("rank", one.rank))
+        holder = self._store.get_prefix(messages.RANKS).get(messages.report_key("rank", one.rank))
         lost = one.workers.exited().items()
         loss = next((each for worker, each in lost if holder in (None, worker)), None)
         if loss is not None:
@@ -181,7 +174,7 @@ class Sidecars:
             one.group = replace(one.group, max_restarts=0)  # a longer wait would not help
             self._end(one, cause=f"did not register in time ({missing_text(rows)})")
 
-    def _watch(self, one: _Sidecar, reports: Reports, frozen: Mapping[str, float]) -> None:
+    def _watch(self, one: _Sidecar, reports: messages.Reports, frozen: Mapping[str, float]) -> None:
         end, worker = reports.exits.get(one.rank), one.member.id
         if reports.page and not one.page:
             one.page = reports.page
@@ -204,7 +197,7 @@ class Sidecars:
     def _end(
         self,
         one: _Sidecar,
-        end: Exit | None = None,
+        end: messages.Exit | None = None,
         cause: str = "",
         loss: WorkerLost | None = None,
     ) -> None:
@@ -217,7 +210,7 @@ class Sidecars:
         if again:
             one.phase, one.until = "paused", time.monotonic() + pause_s(one.restarts)
             return
-        one.exit = end or Exit(one.member.id, code=code, stopped=False, text=cause)
+        one.exit = end or messages.Exit(one.member.id, code=code, stopped=False, text=cause)
         one.phase = "over"
         one.driver.close()  # frees its container
 

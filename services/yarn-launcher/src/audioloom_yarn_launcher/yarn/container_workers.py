@@ -12,14 +12,8 @@ from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.system.polling import poll
+from audioloom_yarn_launcher.yarn import containers
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
-from audioloom_yarn_launcher.yarn.containers import (
-    ASKED,
-    ContainerState,
-    arrival,
-    failed_itself,
-    loss_of_container,
-)
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.yarn.skein_application import as_store_lost
 
@@ -27,7 +21,7 @@ LEAVE_WITHIN_S = 15.0
 KNOWN_WITHIN_S = 10.0
 LOOK_EVERY_S = 1.0
 
-ALIVE = (*ASKED, "RUNNING")
+ALIVE = (*containers.ASKED, "RUNNING")
 ENDED = ("SUCCEEDED", "FAILED", "KILLED")
 
 
@@ -61,33 +55,37 @@ class SkeinWorkers:
         """Return how each container ended that has ended since the last `request_missing`."""
         known = self._before | self._killed
         news = [each for each in self._containers(ENDED) if each.id not in known]
-        said = last_words_of(each for each in news if failed_itself(each))
-        return {each.id: loss_of_container(each, said.get(each.container, "")) for each in news}
+        said = last_words_of(each for each in news if containers.failed_itself(each))
+        return {
+            each.id: containers.loss_of_container(each, said.get(each.container, ""))
+            for each in news
+        }
 
     def exit_reason(self, worker: str) -> WorkerLost:
         """Return how the container ended; its node reports this a moment later."""
 
         def find() -> WorkerLost | None:
             ended = (each for each in self._containers(ENDED) if each.id == worker)
-            return next(map(loss_of_container, ended), None)
+            return next(map(containers.loss_of_container, ended), None)
 
         found = poll(find, every_s=0.2, within_s=KNOWN_WITHIN_S)
         return found or WorkerLost("its keys vanished, and nothing is known of its container")
 
     def pending(self) -> int:
         """Number of containers that YARN has not allocated yet."""
-        asked = self._containers(ASKED)
+        asked = self._containers(containers.ASKED)
         return sum(each.id not in self._killed for each in asked)
 
     def unregistered(self, registered: Collection[str]) -> list[Arrival]:
         """Return the state of each unregistered container, from YARN and its log."""
         here = self._containers((*ALIVE, *ENDED))
         rows = [each for each in here if each.id not in self._before and each.id not in registered]
-        wait = any(each.state in ASKED for each in rows)
+        wait = any(each.state in containers.ASKED for each in rows)
         shortage = why_not_allocated(self._application.id) if wait else ""
         said = last_words_of(each for each in rows if each.state == "RUNNING")
         return [
-            arrival(each, shortage=shortage, said=said.get(each.container, "")) for each in rows
+            containers.arrival(each, shortage=shortage, said=said.get(each.container, ""))
+            for each in rows
         ]
 
     def kill(self, worker: str) -> None:
@@ -104,7 +102,7 @@ class SkeinWorkers:
             poll(lambda: not self._containers(("RUNNING",)), every_s=0.1, within_s=LEAVE_WITHIN_S)
         self._closed.set()
 
-    def _containers(self, states: Collection[str]) -> list[ContainerState]:
+    def _containers(self, states: Collection[str]) -> list[containers.ContainerState]:
         with as_store_lost():
             found = self._application.get_containers(
                 services=list(self._counts), states=list(states)
@@ -124,9 +122,9 @@ class SkeinWorkers:
                 self._changed()
 
 
-def _seen(container: Any) -> ContainerState:
+def _seen(container: Any) -> containers.ContainerState:
     started = container.start_time
-    return ContainerState(
+    return containers.ContainerState(
         id=f"{container.service_name}_{container.instance}",
         state=str(container.state),
         node=container.yarn_node_http_address or "",

@@ -3,16 +3,7 @@
 import re
 
 from audioloom_hadoop.diagnostics import Cause, brief, diagnose
-from audioloom_stage.errors import (
-    BadConfiguration,
-    BadData,
-    InputMissing,
-    NameTaken,
-    NoPermission,
-    OutcomeUnknown,
-    ServiceDown,
-    StageError,
-)
+from audioloom_stage import errors
 from audioloom_stage.exit_codes import exit_code
 
 from audioloom_yarn_launcher.errors import (
@@ -34,9 +25,9 @@ _DATE = re.compile(r"\A\[[^]]*\] *")
 _ARITHMETIC = re.compile(r"\s(?:Last Node which|Details *:)")
 _OURS = re.compile(r"\Aexit ([0-9]+): (.*)\Z", re.DOTALL)
 
-_Known = tuple[type[StageError], str, str]
+_Known = tuple[type[errors.StageError], str, str]
 _NOT_ALLOWED = (
-    NoPermission,
+    errors.NoPermission,
     "the cluster does not let you run this",
     "Ask who runs the cluster for the right, or give another --queue.",
 )
@@ -60,7 +51,7 @@ _KNOWN: dict[Cause, _Known] = {
     Cause.FILE_DENIED: _NOT_ALLOWED,
     Cause.DENIED: _NOT_ALLOWED,
     Cause.BAD_ARCHIVE: (
-        BadData,
+        errors.BadData,
         "an archive that the application master needs cannot be unpacked on its node",
         "It is damaged, or the disk is full. Delete it below <root>/environments to renew it.",
     ),
@@ -90,7 +81,7 @@ _OF_SKEIN: tuple[tuple[str, _Known], ...] = (
     (
         "Application driver failed with exit code 78",
         (
-            BadConfiguration,
+            errors.BadConfiguration,
             "the launcher's own environment lacks a Python module that it needs",
             "Install the launcher again. Its logs name the module: yarn logs -applicationId …",
         ),
@@ -118,17 +109,17 @@ def coordinator_outcome(diagnostics: str) -> tuple[int, str] | None:
 
 
 _REFUSALS = (
-    BadData,
-    InputMissing,
-    ServiceDown,
-    NameTaken,
-    OutcomeUnknown,
-    NoPermission,
-    BadConfiguration,
+    errors.BadData,
+    errors.InputMissing,
+    errors.ServiceDown,
+    errors.NameTaken,
+    errors.OutcomeUnknown,
+    errors.NoPermission,
+    errors.BadConfiguration,
 )
 
 
-def refusal(code: int, text: str, *, application: str) -> StageError:
+def refusal(code: int, text: str, *, application: str) -> errors.StageError:
     """Return the error that stopped our coordinator before its first attempt."""
     hint = f"yarn logs -applicationId {application}"
     kind = next((kind for kind in _REFUSALS if exit_code(kind()) == code), ApplicationLost)
@@ -140,7 +131,7 @@ def is_known(diagnostics: str) -> bool:
     return _match(diagnostics) is not None
 
 
-def explain(diagnostics: str, *, application: str, said: str = "") -> StageError:
+def explain(diagnostics: str, *, application: str, said: str = "") -> errors.StageError:
     """Return the error for the end of an application that our coordinator did not explain.
 
     Besides YARN's diagnostics, what its master and coordinator *said* last may tell why.
@@ -160,7 +151,7 @@ def explain(diagnostics: str, *, application: str, said: str = "") -> StageError
     )
 
 
-def refused(text: str, *, asked: str) -> StageError:
+def refused(text: str, *, asked: str) -> errors.StageError:
     """Return the error for a request that the cluster refused."""
     known = _match(text)
     if known is not None:
