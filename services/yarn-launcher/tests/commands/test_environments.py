@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.commands.environments import env_gc, list_environments, unneeded
+from audioloom_yarn_launcher.commands.environments import (
+    Archive,
+    Use,
+    env_gc,
+    find_archives,
+    find_uses,
+    list_environments,
+    unneeded,
+)
 from audioloom_yarn_launcher.errors import BadRecord
-from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
 from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, publish_record
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Localization, Submission, record_submission

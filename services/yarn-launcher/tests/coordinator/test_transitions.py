@@ -1,5 +1,4 @@
 from audioloom_yarn_launcher.coordinator.transitions import (
-    Clash,
     Failed,
     Finished,
     forming,
@@ -7,6 +6,7 @@ from audioloom_yarn_launcher.coordinator.transitions import (
     unreported,
     vanished,
 )
+from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership, Reports
 from audioloom_yarn_launcher.rendezvous.roles import Group, policy
 
@@ -31,7 +31,9 @@ def test_a_gang_does_not_form_with_one_address_twice() -> None:
     """Two machines that call themselves localhost would each talk to themselves, for ever."""
     twin = Member("two", "a:1", "b", 2)
     reports = Reports(ranks={0: "one", 1: "two"}, ready={0: ONE, 1: twin})
-    assert Clash(0, 1) == forming(2, reports)
+    cause = forming(2, reports)
+    assert isinstance(cause, Cause)
+    assert cause.text.startswith("workers 0 on a and 1 on b have one address, a:1: ")
     gone = Reports(ranks={0: "one", 1: "three"}, ready={0: ONE, 1: twin})
     assert None is forming(2, gone)
 

@@ -12,10 +12,10 @@ from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.monitoring import application_watch
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.messages import Stop
+from audioloom_yarn_launcher.runs.application import end_application
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
 from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
-from audioloom_yarn_launcher.runs.termination import end_application
 from audioloom_yarn_launcher.system.interrupts import SignalState
 from audioloom_yarn_launcher.yarn.resource_manager import Application
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
@@ -103,7 +103,7 @@ def test_another_master_is_not_waited_for_by_who_ends_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It would have nothing to do; and one that ends at once needs no killing."""
-    monkeypatch.setattr("audioloom_yarn_launcher.runs.termination.LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr("audioloom_yarn_launcher.runs.application.LOOK_EVERY_S", 0.001)
     stop = Stop(signal=2)
     again: Any = Ends(["RUNNING", "RUNNING", "ACCEPTED"])
     assert "KILLED" == end_application(again, "application_1_1", lambda: stop).state

@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatc
 from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
 from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.monitoring.tables import worker_table
-from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
+from audioloom_yarn_launcher.runs.application import ApplicationEnd, close_record
 from audioloom_yarn_launcher.settings import PROGRAM, RunOnlySettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop

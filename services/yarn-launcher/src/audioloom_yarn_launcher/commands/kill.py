@@ -11,9 +11,9 @@ from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.run_status import locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.messages import Stop
+from audioloom_yarn_launcher.runs.application import ApplicationEnd, close_record, end_application
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_alive
-from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record, end_application
 from audioloom_yarn_launcher.settings import PROGRAM, KillSettings
 from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop

@@ -13,8 +13,8 @@ from audioloom_yarn_launcher.monitoring.log_reader import Log
 from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.roles import ranks_of
+from audioloom_yarn_launcher.runs.application import report_pending
 from audioloom_yarn_launcher.runs.layout import appends
-from audioloom_yarn_launcher.runs.pending_application import report_pending
 from audioloom_yarn_launcher.runs.sidecar_events import read_histories
 from audioloom_yarn_launcher.settings import PROGRAM, LogsSettings
 from audioloom_yarn_launcher.system.parallel import ahead

@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.monitoring.run_status import (
     read_worker_statuses,
 )
 from audioloom_yarn_launcher.monitoring.tables import arrivals_of, arrivals_table, worker_table
-from audioloom_yarn_launcher.runs.pending_application import Pending
+from audioloom_yarn_launcher.runs.application import Pending
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.settings import PROGRAM, StatusSettings
 

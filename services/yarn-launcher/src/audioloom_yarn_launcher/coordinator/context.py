@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from signal import Signals
 
 from audioloom_yarn_launcher.coordinator.driver import Driver
-from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S
 from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
+from audioloom_yarn_launcher.coordinator.timeouts import LOOK_EVERY_S
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers
 from audioloom_yarn_launcher.rendezvous.causes import Cause, WorkerLost

@@ -10,12 +10,15 @@ from dataclasses import replace
 
 from audioloom_yarn_launcher.coordinator import transitions
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult
-from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S, FailureDetector
 from audioloom_yarn_launcher.coordinator.sidecars import KNOWN_WITHIN_S
-from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, Part
+from audioloom_yarn_launcher.coordinator.timeouts import (
+    LOOK_EVERY_S,
+    FailureDetector,
+    FormationTimer,
+    Part,
+)
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, arrivals, missing_text
 from audioloom_yarn_launcher.rendezvous.causes import (
-    CONFIGURATION,
     TRY_AGAIN,
     Cause,
     WorkerLost,
@@ -89,8 +92,8 @@ def _form(
             return GenerationResult(None, cause)
         reports = gang.driver.reports(generation)
         match transitions.forming(gang.plan.gang_size, reports):
-            case transitions.Clash(first, second):
-                return _clash(gang, reports, (first, second))
+            case Cause() as cause:
+                return GenerationResult(None, cause, arrivals=_arrivals(gang, reports))
             case None:
                 left = timer.left()
                 if left <= 0:
@@ -123,17 +126,6 @@ def _late(gang: Gang, reports: Reports, part: Part) -> GenerationResult:
         missed = f"{came} of {size} workers registered within {limits.registration_s:g} s"
     cause = Cause(part, f"{missed} ({missing_text(rows)})", TRY_AGAIN)
     return GenerationResult(None, cause, arrivals=rows)
-
-
-def _clash(gang: Gang, reports: Reports, ranks: tuple[int, int]) -> GenerationResult:
-    who = " and ".join(f"{rank} on {reports.ready[rank].host}" for rank in ranks)
-    address = reports.ready[ranks[0]].address
-    text = (
-        f"workers {who} have one address, {address}: give an --advertise that differs between"
-        " the nodes"
-    )
-    cause = Cause("registration", text, CONFIGURATION)
-    return GenerationResult(None, cause, arrivals=_arrivals(gang, reports))
 
 
 def _arrivals(gang: Gang, reports: Reports) -> tuple[Arrival, ...]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from audioloom_yarn_launcher.coordinator.driver import Driver
-from audioloom_yarn_launcher.coordinator.failure_detector import FailureDetector
-from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, pause_s
+from audioloom_yarn_launcher.coordinator.timeouts import FailureDetector, FormationTimer, pause_s
 from audioloom_yarn_launcher.rendezvous import messages
 from audioloom_yarn_launcher.rendezvous.arrivals import missing_text
 from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers

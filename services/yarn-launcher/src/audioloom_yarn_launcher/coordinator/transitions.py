@@ -3,16 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Member, Membership, Reports
 from audioloom_yarn_launcher.rendezvous.roles import Policy
-
-
-@dataclass(frozen=True)
-class Clash:
-    """Two ranks have one address, so each would talk to itself instead of its peer."""
-
-    first: int
-    second: int
 
 
 @dataclass(frozen=True)
@@ -27,8 +20,11 @@ class Failed:
     lost: Mapping[int, str]
 
 
-def forming(size: int, reports: Reports) -> tuple[Member, ...] | Clash | None:
-    """Return the members, once all *size* workers are ready, each for a rank and address."""
+def forming(size: int, reports: Reports) -> tuple[Member, ...] | Cause | None:
+    """Return the members, once all *size* workers are ready, each for a rank and address.
+
+    If two of them have one address, each would talk to itself instead of its peer: a Cause.
+    """
     members = [reports.ready.get(rank) for rank in range(size)]
     ready = [member for member in members if member is not None]
     holders = [reports.ranks.get(rank) for rank in range(size)]
@@ -37,7 +33,12 @@ def forming(size: int, reports: Reports) -> tuple[Member, ...] | Clash | None:
     first: dict[str, int] = {}
     for rank, member in enumerate(ready):
         if (before := first.setdefault(member.address, rank)) != rank:
-            return Clash(before, rank)
+            who = " and ".join(f"{each} on {ready[each].host}" for each in (before, rank))
+            text = (
+                f"workers {who} have one address, {member.address}: give an --advertise that"
+                " differs between the nodes"
+            )
+            return Cause("registration", text, CONFIGURATION)
     return tuple(ready)
 
 

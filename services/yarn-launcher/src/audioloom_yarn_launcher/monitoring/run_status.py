@@ -13,9 +13,9 @@ from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.progress import newest, read_progress, usage
+from audioloom_yarn_launcher.runs.application import Pending, find_pending
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
-from audioloom_yarn_launcher.runs.pending_application import Pending, find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, read_histories
 from audioloom_yarn_launcher.yarn.application_spec import NAME
