@@ -1,4 +1,4 @@
-"""The name of the program, and the settings of each command."""
+"""The settings of each command."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -9,10 +9,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S
 from audioloom_yarn_launcher.system.addresses import check_address
+from audioloom_yarn_launcher.yarn.application_spec import PROGRAM
 
-__all__ = ["GcSettings", "ListSettings"]  # those of other modules
+__all__ = ["PROGRAM", "GcSettings", "ListSettings"]  # those of other modules
 
-PROGRAM = "audioloom-yarn-launcher"
 Memory = Annotated[Size, Field(ge=1 << 20, lt=1 << 50)]
 Mount = Annotated[str, Field(pattern=r"^/[^:,\s]*:/[^:,\s]*(:r[ow])?$")]
 Address = Annotated[str, AfterValidator(check_address)]

@@ -49,7 +49,7 @@ def test_an_environment_is_looked_at_again_after_the_wait(
         return 1
 
     for name in ("find_hadoop", "check_programs", "check_reachable", "check_default_system"):
-        monkeypatch.setattr(on_yarn, name, lambda *_: None)
+        monkeypatch.setattr(on_yarn.configuration, name, lambda *_: None)
     monkeypatch.setattr(on_yarn, "wait_to_submit", wait)
     monkeypatch.setattr(on_yarn, "connect", lambda *_: pytest.fail("it is submitted"))
     settings = {"root": str(tmp_path), "on": "yarn", "command": ("true",)}

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from audioloom_hadoop.configuration import Hadoop
 from audioloom_yarn_launcher.yarn import resource_manager
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, Answers, explain_shortage
@@ -157,15 +156,14 @@ def test_of_an_unknown_scheduler_its_words_count() -> None:
 
 
 def test_the_scheduler_is_asked_until_it_has_thought(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It begins to write down what it thinks when it is first asked; and only if it must be."""
     monkeypatch.setattr(resource_manager, "SAY_EVERY_S", 0.0)
-    monkeypatch.setattr(resource_manager, "find_hadoop", lambda: Hadoop(tmp_path, {}))
     said: list[Any] = [WAITING, None, SAID]
     pages = {"cluster/apps/a": app(amounts(1, 1)), "cluster/nodes": ROOM, "cluster/scheduler": {}}
     monkeypatch.setattr(
-        resource_manager, "ask", lambda _, what: pages[what] if what in pages else said.pop(0)
+        resource_manager, "ask", lambda what: pages[what] if what in pages else said.pop(0)
     )
     assert why_not_allocated("a").endswith(f"the scheduler says: {HEADROOM}")
     pages["cluster/nodes"] = nodes(amounts(0, 0))

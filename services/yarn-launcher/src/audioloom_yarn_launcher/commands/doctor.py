@@ -63,8 +63,8 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[checks.CheckR
         "replication": cluster_checks.replication,
         "root": lambda _: check_root(root),
         "encryption zone": lambda hadoop: cluster_checks.encryption(hadoop, root),
-        "queue": lambda hadoop: cluster_checks.queue(hadoop, shape, settings.workers),
-        "nodes": lambda hadoop: cluster_checks.nodes(hadoop, shape),
+        "queue": lambda _: cluster_checks.queue(shape, settings.workers),
+        "nodes": lambda _: cluster_checks.nodes(shape),
         "log aggregation": cluster_checks.log_aggregation,
         "tokens": lambda hadoop: cluster_checks.tokens(hadoop, settings.planned_duration),
     }

@@ -89,10 +89,11 @@ def plan(settings: PlanSettings) -> Result:
 
 def _share(queue: str, whole: Resources) -> tuple[float, float] | None:
     try:
-        return queue_share(ask(find_hadoop(), "cluster/scheduler"), queue, whole)
+        find_hadoop()
     except NoCluster as error:
         log.warning("the queue cannot be asked", found=str(error))
         return None
+    return queue_share(ask("cluster/scheduler"), queue, whole)
 
 
 def _cost(spec: RunSpec, root: Location, whole: Resources | None) -> dict[str, Cost]:

@@ -51,19 +51,19 @@ def replication(hadoop: Hadoop) -> CheckResult:
     return ok("replication", f"{copies or 'the default number of'} copies of each file")
 
 
-def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:
+def queue(shape: Shape, workers: int) -> Iterator[CheckResult]:
     """Check the queue, its largest container, and its capacity for the whole run."""
-    found = ask(hadoop, "cluster/scheduler")
+    found = ask("cluster/scheduler")
     worker, master = shape.roles[WORKER], shape.coordinator
     yield check_queue(found, shape.queue, worker)
     whole = in_all([(workers, worker), (1, master)])
     yield check_gang(found, shape.queue, whole, shape.node_label)
 
 
-def nodes(hadoop: Hadoop, shape: Shape) -> Iterator[CheckResult]:
+def nodes(shape: Shape) -> Iterator[CheckResult]:
     """Check the Hadoop version of the cluster, the health of its nodes, and their GPUs."""
-    yield check_version(ask(hadoop, "cluster/info"))
-    found = ask(hadoop, "cluster/nodes")
+    yield check_version(ask("cluster/info"))
+    found = ask("cluster/nodes")
     yield check_nodes(found)
     yield check_gpus(found, shape.roles[WORKER].gpus)
 

@@ -17,6 +17,7 @@ from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.limits import Resources
 from audioloom_yarn_launcher.yarn.container_variables import carry
 
+PROGRAM = "audioloom-yarn-launcher"
 LAUNCHER, ENVIRONMENT = "launcher", "environment"
 """The folders of the launcher's own environment and of the command's in a container."""
 NODE_PYTHON = "AUDIOLOOM_NODE_PYTHON"
@@ -90,7 +91,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
         "name": f"{NAME}{shape.run_folder}",
         "queue": shape.queue,
         "node_label": shape.node_label,
-        "tags": ["audioloom-yarn-launcher"],
+        "tags": [PROGRAM],
         "file_systems": list(shape.systems),
         "acls": {  # only the owner may end it; by default only the owner may view it
             "enable": True,

@@ -61,19 +61,16 @@ def last_words_of(containers: Iterable[ContainerState]) -> dict[str, str]:
     ]
     if not pages or not start:
         return {}
+
+    def tail(page: str) -> str:
+        length, data = last_bytes(page, TAIL_BYTES) or (0, b"")
+        text = data.decode("utf-8", errors="replace")
+        whole = text.partition("\n")[2] if length > len(data) else ""
+        return (whole or text).rstrip()
+
     with ThreadPoolExecutor(len(pages)) as pool:
-        said = pool.map(_tail, pages)
+        said = pool.map(tail, pages)
         return {each.container: text for each, text in zip(asked, said, strict=True)}
-
-
-def _tail(page: str) -> str:
-    found = last_bytes(page, TAIL_BYTES)
-    if found is None:
-        return ""
-    length, data = found
-    text = data.decode("utf-8", errors="replace")
-    whole = text.partition("\n")[2] if length > len(data) else ""
-    return (whole or text).rstrip()
 
 
 FILES = "application.master.log,application.driver.log"

@@ -25,8 +25,12 @@ _RUNTIME = "YARN_CONTAINER_RUNTIME_"  # the NodeManager itself reads these, not 
 
 def carry(variables: Mapping[str, str]) -> dict[str, str]:
     """Encode the variables that YARN would change, for the environment of a container."""
-    wrapped = {name: value for name, value in variables.items() if not _arrives(name, value)}
-    plain = {name: value for name, value in variables.items() if name not in wrapped}
+    plain = {
+        name: value
+        for name, value in variables.items()
+        if name.startswith(_RUNTIME) or (name not in ONLY_OURS and _PLAIN.fullmatch(value))
+    }
+    wrapped = {name: value for name, value in variables.items() if name not in plain}
     if not wrapped:
         return plain
     return {**plain, VARIABLE: base64.b64encode(json.dumps(wrapped).encode()).decode()}
@@ -37,12 +41,6 @@ def unwrap(variables: Mapping[str, str]) -> dict[str, str]:
     found = {name: value for name, value in variables.items() if name not in ONLY_OURS}
     wrapped: dict[str, str] = json.loads(base64.b64decode(found.pop(VARIABLE, "")) or "{}")
     return found | wrapped
-
-
-def _arrives(name: str, value: str) -> bool:
-    if name.startswith(_RUNTIME):
-        return True
-    return name not in ONLY_OURS and _PLAIN.fullmatch(value) is not None
 
 
 PREFIX = f"{_RUNTIME}DOCKER_"

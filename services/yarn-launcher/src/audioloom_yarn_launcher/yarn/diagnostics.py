@@ -140,30 +140,21 @@ def explain(diagnostics: str, *, application: str, said: str = "") -> errors.Sta
     if known is None and _SHELL_FOUND_NONE.search(diagnostics):
         known = _KNOWN[Cause.NO_JAVA]  # the only program that the container starts
     found = brief(said or diagnostics, MOST_FOUND)
-    if known is not None:
-        kind, summary, hint = known
-        return kind(summary, where=application, found=found, hint=hint)
-    return ApplicationLost(
-        "the application ended, and did not say why",
-        where=application,
-        found=found or "no diagnostics",
-        hint=f"yarn logs -applicationId {application}",
-    )
+    if known is None:
+        hint = f"yarn logs -applicationId {application}"
+        known = (ApplicationLost, "the application ended, and did not say why", hint)
+        found = found or "no diagnostics"
+    kind, summary, hint = known
+    return kind(summary, where=application, found=found, hint=hint)
 
 
 def refused(text: str, *, asked: str) -> errors.StageError:
     """Return the error for a request that the cluster refused."""
-    known = _match(text)
-    if known is not None:
-        kind, summary, hint = known
-        return kind(summary, found=brief(text, MOST_FOUND), hint=hint)
-    if _NO_TALK.search(text):
-        return ResourceManagerDown(
-            f"{asked} cannot be talked to",
-            found=brief(text, MOST_FOUND),
-            hint="Ask who runs the cluster, or look where yarn.resourcemanager.address leads.",
-        )
-    return ApplicationLost(f"{asked} refused what was asked", found=brief(text, MOST_FOUND))
+    kind, summary, hint = _match(text) or (ApplicationLost, f"{asked} refused what was asked", "")
+    if not hint and _NO_TALK.search(text):
+        kind, summary = ResourceManagerDown, f"{asked} cannot be talked to"
+        hint = "Ask who runs the cluster, or look where yarn.resourcemanager.address leads."
+    return kind(summary, found=brief(text, MOST_FOUND), hint=hint)
 
 
 def why_it_waits(state: str, diagnostics: str) -> str:

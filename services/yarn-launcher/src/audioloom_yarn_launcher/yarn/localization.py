@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
+from audioloom_environment.records import canonical
 from audioloom_stage.errors import InputMissing, Usage
 from audioloom_storage import Location, exists, locate
 
-from audioloom_yarn_launcher.yarn.application_spec import archive_suffix
+from audioloom_yarn_launcher.yarn.application_spec import PROGRAM, archive_suffix
 from audioloom_yarn_launcher.yarn.archive_check import check_members
 
-OURS = "audioloom-yarn-launcher"
 FOLDER = "environments"
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^\]]*)\])?")
 _OF_AN_EXTRA = re.compile(r""";.*\bextra *== *['"]([^'"]+)""")
@@ -23,8 +23,8 @@ def ship_launcher(root: Location) -> str:
     """Ship this program's own environment to the root, if it is not there; return its URI."""
     from audioloom_environment.upload import ship  # noqa: PLC0415 - for clusters only
 
-    needed = requirements_of(OURS)
-    rest = {_canonical(each.metadata["Name"]) for each in distributions()} - needed
+    needed = requirements_of(PROGRAM)
+    rest = {canonical(each.metadata["Name"]) for each in distributions()} - needed
     return ship(sys.prefix, root / FOLDER, exclude=sorted(rest)).uri
 
 
@@ -36,7 +36,7 @@ def requirements_of(name: str) -> set[str]:
         match = _REQUIREMENT.match(left.pop())
         if match is None:
             continue
-        one = _canonical(match["name"])
+        one = canonical(match["name"])
         extras = frozenset(each.strip() for each in (match["extras"] or "").split(",") if each)
         if (one, extras) in done:
             continue
@@ -45,13 +45,9 @@ def requirements_of(name: str) -> set[str]:
         except PackageNotFoundError:
             continue  # for another platform
         done.add((one, extras))
-        left += [text for text in requirements if _applies(text, extras)]
+        of = [(text, _OF_AN_EXTRA.search(text)) for text in requirements]
+        left += [text for text, extra in of if extra is None or extra[1] in extras]
     return {one for one, _ in done}
-
-
-def _applies(requirement: str, extras: frozenset[str]) -> bool:
-    of = _OF_AN_EXTRA.search(requirement)
-    return of is None or of[1] in extras
 
 
 def check_archive(text: str) -> str:
@@ -66,16 +62,12 @@ def check_archive(text: str) -> str:
             where=location,
             expected="a .tar.gz, .tgz or .zip archive",
             found="a folder" if Path(text).is_dir() else location.name,
-            hint=f"{OURS} env pack, or conda-pack, makes one.",
+            hint=f"{PROGRAM} env pack, or conda-pack, makes one.",
         )
     if not exists(location):
         raise InputMissing("there is no such environment", where=location, expected="an archive")
     check_members(location)
     return location.uri
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 _LEFT_OUT = frozenset({"__pycache__", ".git", ".venv"})

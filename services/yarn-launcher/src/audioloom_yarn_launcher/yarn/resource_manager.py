@@ -9,16 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from audioloom_hadoop import rest
-from audioloom_hadoop.configuration import Hadoop
 
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
-from audioloom_yarn_launcher.yarn.scheduling import (
-    NOT_TOLD,
-    Answers,
-    explain_shortage,
-    is_explained,
-)
+from audioloom_yarn_launcher.yarn.scheduling import NO_REASON, Answers, explain_shortage
 
 SAID_WITHIN_S, SAY_EVERY_S = 6.0, 1.0
 """The scheduler writes down what it thinks from when it is first asked."""
@@ -41,11 +35,7 @@ class Application:
 
 def look_up(application: str) -> Application | None:
     """Look up an application on this machine's cluster; None if no ResourceManager answers."""
-    try:
-        hadoop = find_hadoop()
-    except NoCluster:
-        return None
-    answer = ask(hadoop, f"cluster/apps/{application}")
+    answer = ask(f"cluster/apps/{application}")
     if answer is None:
         return None
     found = answer.get("app")
@@ -63,26 +53,25 @@ def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> st
 
     The scheduler has *patience_s* to explain it, if numbers do not.
     """
-    try:
-        hadoop = find_hadoop()
-    except NoCluster:
-        return NOT_TOLD
-    answers = Answers(
-        application=ask(hadoop, f"cluster/apps/{application}"),
-        nodes=ask(hadoop, "cluster/nodes"),
-        scheduler=ask(hadoop, "cluster/scheduler"),
-    )
+    whole = (f"cluster/apps/{application}", "cluster/nodes", "cluster/scheduler")
+    answers = Answers(*map(ask, whole))
+    what = f"cluster/scheduler/app-activities/{application}"
     deadline = time.monotonic() + patience_s
-    while not is_explained(answers):
-        what = f"cluster/scheduler/app-activities/{application}"
-        options = "summarize=true&groupBy=diagnostic&maxTime=2"
-        answers = replace(answers, activities=ask(hadoop, f"{what}?{options}"))
+    while explain_shortage(answers).endswith(NO_REASON):  # else its own words would add nothing
+        found = ask(f"{what}?summarize=true&groupBy=diagnostic&maxTime=2")
+        answers = replace(answers, activities=found)
         if time.monotonic() >= deadline:
             break
         time.sleep(SAY_EVERY_S)
     return explain_shortage(answers)
 
 
-def ask(hadoop: Hadoop, what: str) -> dict[str, Any] | None:
-    """Return the first ResourceManager's answer to `/ws/v1/<what>`; {} if there is no such page."""
-    return rest.ask(hadoop.pages, f"/ws/v1/{what}")
+def ask(what: str) -> dict[str, Any] | None:
+    """Return the first ResourceManager's answer to `/ws/v1/<what>`; {} if there is no such page.
+
+    None if no ResourceManager answers, or no cluster is configured.
+    """
+    try:
+        return rest.ask(find_hadoop().pages, f"/ws/v1/{what}")
+    except NoCluster:
+        return None

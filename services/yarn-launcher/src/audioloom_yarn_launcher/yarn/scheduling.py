@@ -55,11 +55,6 @@ def explain_shortage(answers: Answers) -> str:
     return f"{request.count} more of {_shown(request.asked)}: {'; '.join(reasons)}"
 
 
-def is_explained(answers: Answers) -> bool:
-    """Return whether numbers explain the shortage, so the scheduler's own words add nothing."""
-    return not explain_shortage(answers).endswith(NO_REASON)
-
-
 def _limits(application: Json, request: Request, answers: Answers) -> list[str]:
     path = _path(answers.scheduler, str(application.get("queue", "")))
     return [

@@ -110,19 +110,15 @@ class Cluster:
             try:
                 return self._asks.submit(question).result(ANSWER_WITHIN_S)
             except self._skein.exceptions.ConnectionError:
-                if not self._lost_driver():
+                with suppress(subprocess.TimeoutExpired):  # its connection may close first
+                    driver.wait(1)
+                if driver.poll() is None:
                     raise  # the application master did not answer, and the driver lives
             except TimeoutError:
                 if not processes.is_stopped(driver.pid):
                     raise
             self._renew()
             return self._asks.submit(question).result(ANSWER_WITHIN_S)
-
-    def _lost_driver(self) -> bool:
-        with suppress(subprocess.TimeoutExpired):  # its connection may close first
-            self._client._proc.wait(1)  # noqa: SLF001
-            return True
-        return False
 
     def _renew(self) -> None:
         """Start another driver: the client needs one, the application does not."""
