@@ -73,19 +73,15 @@ def add_member(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member) -> N
     elif isinstance(member.source, bytes):
         tar.addfile(info, io.BytesIO(member.source))
     else:
-        _add_checked(tar, info, member, member.source)
-
-
-def _add_checked(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member, path: Path) -> None:
-    try:
-        with path.open("rb") as raw:
-            file = _Hashing(raw)
-            tar.addfile(info, cast("BinaryIO", file))
-            longer = raw.read(1)
-    except OSError as error:
-        raise _changed(path, str(error)) from error
-    if longer or file.sha256.hexdigest() != member.sha256:
-        raise _changed(path, "other bytes")
+        try:
+            with member.source.open("rb") as raw:
+                file = _Hashing(raw)
+                tar.addfile(info, cast("BinaryIO", file))
+                longer = raw.read(1)
+        except OSError as error:
+            raise _changed(member.source, str(error)) from error
+        if longer or file.sha256.hexdigest() != member.sha256:
+            raise _changed(member.source, "other bytes")
 
 
 class _Hashing:

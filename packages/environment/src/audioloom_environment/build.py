@@ -74,11 +74,12 @@ def build_inputs(
             found="none of them",
         )
     archives = sorted(wheelhouse.glob("*.whl")) if wheelhouse else []
+    lines = map(str.strip, pins.read_text().splitlines()) if pins else ()
     facts = {
         "layout": LAYOUT,
         "python": python,
         "platform": f"{platform.system()} {platform.machine()} {'-'.join(platform.libc_ver())}",
-        "requirements": _lines(pins) if pins else None,
+        "requirements": [line for line in lines if line and line[0] != "#"] if pins else None,
         "wheels": [f"{each.name} {sha256_of(each)}" for each in archives],
         "packages": [_package_facts(each) for each in (*local, *added)],
     }
@@ -137,12 +138,6 @@ def _package_facts(package: str) -> list[str]:
         if each.is_file() and not hidden:
             facts.append(f"{within} {sha256_of(each)}")
     return facts
-
-
-def _lines(requirements: Path) -> list[str]:
-    text = requirements.read_text()
-    lines = [line.strip() for line in text.splitlines()]
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> tuple[Path, list[str]]:

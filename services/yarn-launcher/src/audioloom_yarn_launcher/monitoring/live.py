@@ -112,10 +112,19 @@ def live_page(
     If there is no room for all workers, the view shows the workers that differ from most.
     """
     pages = [f"{each.role}  {safe_text(each.page)}" for each in workers if each.page]
-    head = [_title(view), *pages, *_bar(workers, rate)]
-    foot = [*_causes(view), hint]
-    if view.pending is not None:
-        foot = [f"it waits: {safe_text(view.pending.because)}", *foot]
+    last, leader, facts = view.last, _leader(workers), [view.folder.name, view.state]
+    if last is not None:
+        facts += [f"{last.started.size} workers ({last.started.on})"]
+        facts += [f"attempt {last.number} since {last.started.started[11:19]} UTC"]
+    head = ["  ".join(map(safe_text, facts)), *pages]
+    if leader is not None:
+        steps = leader.progress.get("steps")
+        total = steps if isinstance(steps, int) else None
+        head.append(bar_line("training", "steps", leader.progress["step"], total, rate))
+    foot = [] if view.pending is None else [f"it waits: {safe_text(view.pending.because)}"]
+    causes = [(each.number, each.ended.cause) for each in view.attempts[-3:] if each.ended]
+    foot += [f"attempt {at} failed: {safe_text(cause.text)}" for at, cause in causes if cause]
+    foot.append(hint)
     room = size.lines - len(head) - len(foot) - 5  # two empty lines, heading, "more", the cursor
     shown = _most_telling(workers, max(room, 1))
     body = worker_table(shown, size.columns - 1, over=False)
@@ -125,34 +134,8 @@ def live_page(
     return [line[: size.columns - 1] for line in lines]
 
 
-def _title(view: RunStatus) -> str:
-    last = view.last
-    facts = [view.folder.name, view.state]
-    if last is not None:
-        facts += [f"{last.started.size} workers ({last.started.on})"]
-        facts += [f"attempt {last.number} since {last.started.started[11:19]} UTC"]
-    return "  ".join(map(safe_text, facts))
-
-
-def _bar(workers: Sequence[WorkerStatus], rate: float | None) -> list[str]:
-    leader = _leader(workers)
-    if leader is None:
-        return []
-    steps = leader.progress.get("steps")
-    total = steps if isinstance(steps, int) else None
-    return [bar_line("training", "steps", leader.progress["step"], total, rate)]
-
-
 def _leader(workers: Sequence[WorkerStatus]) -> WorkerStatus | None:
     return next((each for each in workers if isinstance(each.progress.get("step"), int)), None)
-
-
-def _causes(view: RunStatus) -> list[str]:
-    return [
-        f"attempt {each.number} failed: {safe_text(each.ended.cause.text)}"
-        for each in view.attempts[-3:]
-        if each.ended is not None and each.ended.cause is not None
-    ]
 
 
 def _most_telling(workers: Sequence[WorkerStatus], room: int) -> list[WorkerStatus]:

@@ -39,7 +39,8 @@ def worker_table(
     if {each.role for each in workers} == {WORKER}:
         del shown["role"]
     for name in _SPARE:
-        if columns is None or _width(shown) <= columns:
+        width = sum(max(map(len, column)) + 2 for column in shown.values()) - 2
+        if columns is None or width <= columns:
             break
         shown.pop(name, None)
     head, *rows = zip(*shown.values(), strict=True)
@@ -50,7 +51,18 @@ def arrivals_table(rows: Sequence[Arrival], columns: int | None = None) -> list[
     """Make a heading, one line for each worker, and the last output of the first silent workers."""
     if not rows:
         return []
-    cells = [_row(each) for each in rows]
+    facts = (
+        (
+            each.worker,
+            each.rank,
+            each.state,
+            each.host,
+            None if each.since_s is None else f"{each.since_s:.0f} s",
+            each.reason or each.address,
+        )
+        for each in rows
+    )
+    cells = [["-" if cell in (None, "") else str(cell) for cell in row] for row in facts]
     lines = table(_ARRIVAL_COLUMNS, cells, columns=columns).splitlines()
     for each in [row for row in rows if row.tail][:MOST_TAILS]:
         lines.append(f"{each.worker} wrote last:")
@@ -68,22 +80,6 @@ def size_text(size: float) -> str:
     unit, suffix = pick_unit_and_suffix(int(size), _UNITS, 1024)
     value = size / unit
     return f"{value:.0f} {suffix}" if value >= _ROUND or unit == 1 else f"{value:.1f} {suffix}"
-
-
-def _row(each: Arrival) -> tuple[str, ...]:
-    cells = (
-        each.worker,
-        each.rank,
-        each.state,
-        each.host,
-        None if each.since_s is None else f"{each.since_s:.0f} s",
-        each.reason or each.address,
-    )
-    return tuple("-" if cell in (None, "") else str(cell) for cell in cells)
-
-
-def _width(shown: Mapping[str, Sequence[str]]) -> int:
-    return sum(max(map(len, column)) + 2 for column in shown.values()) - 2
 
 
 def _text(value: object) -> str:

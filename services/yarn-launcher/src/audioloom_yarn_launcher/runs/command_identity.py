@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from audioloom_stage.errors import NameTaken
+from audioloom_stage.escapes import shortened
 from audioloom_stage.redaction import MASK, redact_words
 
 from audioloom_yarn_launcher.rendezvous.roles import TENSORBOARD, Group
@@ -55,7 +56,8 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
             _commands_of(before.roles) or "one command for all",
             spec,
         )
-    if not _alike(_comparable(before.command), _comparable(spec.command)):
+    words, mine = _comparable(before.command), _comparable(spec.command)
+    if len(words) != len(mine) or not all(map(_fits, words, mine)):
         text = "the run of that name belongs to another command"
         raise _another(text, shown(spec.shown), shown(before.command), spec)
     moved = before.working_folder != spec.working_folder
@@ -77,8 +79,7 @@ def _another(text: str, expected: object, found: object, spec: RunSpec) -> NameT
 
 def shown(command: tuple[str, ...], limit: int = 300) -> str:
     """Format a command on one line of at most *limit* characters."""
-    text = " ".join(command)
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return shortened(" ".join(command), limit)
 
 
 def _comparable(command: tuple[str, ...]) -> list[str]:
@@ -86,12 +87,8 @@ def _comparable(command: tuple[str, ...]) -> list[str]:
     return [Path(program).name, *words]
 
 
-def _alike(before: list[str], now: list[str]) -> bool:
-    """Return whether two commands differ only in words that are masked in one of them."""
-    return len(before) == len(now) and all(map(_fits, before, now))
-
-
 def _fits(before: str, now: str) -> bool:
+    """Return whether two words are equal as far as neither of them is masked."""
     for one, other in ((before, now), (now, before)):
         start, mask, _ = one.partition(MASK)
         if mask and other.startswith(start):

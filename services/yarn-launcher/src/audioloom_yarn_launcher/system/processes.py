@@ -96,7 +96,8 @@ def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
     killed: list[int] = []
     for _ in range(MOST_SWEEPS):  # a killed process may have started another meanwhile
         found = marked(marker)
-        if not found and not any(map(_runs, (*family, *killed))):
+        states = (stat_fields(pid)[:1] for pid in (*family, *killed))
+        if not found and all(state in ([], ["Z"], ["X"]) for state in states):
             break
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -130,10 +131,6 @@ def output_of(*command: str, within_s: float, errors: bool = False) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + (done.stderr if errors else "")
-
-
-def _runs(pid: int) -> bool:
-    return stat_fields(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:

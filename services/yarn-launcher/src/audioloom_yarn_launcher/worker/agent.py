@@ -30,7 +30,6 @@ from audioloom_yarn_launcher.rendezvous.causes import describe_end
 from audioloom_yarn_launcher.rendezvous.roles import (
     SIDECARS,
     TENSORBOARD,
-    Group,
     leads,
     ranks_of,
     size_of,
@@ -209,15 +208,15 @@ class Worker:
             raise RuntimeError("this worker is not ready for a generation")
         return rank, generation
 
-    def _takes(self, group: Group) -> bool:
-        return not group.sidecar if self._role is None else group.role == self._role
-
     def _claim(self) -> None:
         plan = self._store.get_prefix(messages.PLAN).get(messages.PLAN)
         if plan is not None:
             self._plan = messages.decode_plan(plan)
             taken = self._store.get_prefix(messages.RANKS)
-            mine = ranks_of(self._plan.roles, self._takes)
+            mine = ranks_of(
+                self._plan.roles,
+                lambda group: group.role == self._role if self._role else not group.sidecar,
+            )
             first = self._prefer % max(len(mine), 1)
             for rank in mine[first:] + mine[:first]:
                 if messages.report_key("rank", rank) in taken:

@@ -53,11 +53,6 @@ def _open_shown(name: str) -> tuple[int, Path | None]:
     return nameless(), None
 
 
-def _page(name: str) -> str:
-    host, port, container = (os.environ[each] for each in _NODE)
-    return f"{host}:{port}/ws/v1/node/containers/{container}/logs/{name}"
-
-
 class DirectLog:
     """A log that the process writes into the run folder itself, through the descriptor `output`."""
 
@@ -82,8 +77,10 @@ class PublishedLog:
         self, run: Location, rank: int, attempt: int, size: int = 1, *, again: bool = False
     ) -> None:
         self.output, self._shown = _open_shown(f"{rank}.{attempt}.log")
-        # The node's file starts empty, because earlier pieces are in the run folder.
-        self.page = "" if self._shown is None or again else _page(self._shown.name)
+        self.page = ""
+        if self._shown is not None and not again:  # again: earlier pieces are in the run folder
+            host, port, container = (os.environ[each] for each in _NODE)
+            self.page = f"{host}:{port}/ws/v1/node/containers/{container}/logs/{self._shown.name}"
         folder, now = log_folder(run, rank), time.monotonic()
         self._pieces = LogPieces(folder, attempt, self.output, size, again=again, now=now)
         self._over = threading.Event()
