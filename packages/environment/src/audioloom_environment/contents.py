@@ -190,18 +190,11 @@ def _beside(prefix: Path, site_packages: Path, wanted: list[Distribution]) -> It
             if not source.is_relative_to(prefix) or not source.is_file():
                 continue
             inner = source.relative_to(prefix).as_posix()
-            if inner.startswith("bin/"):
-                yield _script(inner, source)
+            if inner.startswith("bin/") and (data := source.read_bytes()).startswith(b"#!"):
+                mode = 0o755 if source.stat().st_mode & stat.S_IXUSR else 0o644
+                yield bytes_member(inner, relocatable_script(data), mode=mode)
             elif not inner.startswith("include/") and not inner.endswith(".pyc"):
                 yield file_member(inner, source, claim=claim)
-
-
-def _script(path: str, source: Path) -> Member:
-    data = source.read_bytes()
-    if not data.startswith(b"#!"):
-        return file_member(path, source)
-    executable = bool(source.stat().st_mode & stat.S_IXUSR)
-    return bytes_member(path, relocatable_script(data), mode=0o755 if executable else 0o644)
 
 
 def _record(one: Distribution, left_out: set[str]) -> bytes:

@@ -11,7 +11,6 @@ from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, Explana
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.root_cause import FailureCause, alike
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
-from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarHistory, read_histories
@@ -117,17 +116,13 @@ def _rows(view: RunStatus, ranked: Mapping[int, FailureCause | None]) -> list[tu
     for each in view.attempts:
         found = ranked[each.number]
         began = each.started.started[:19].replace("T", " ")
-        cause = found.sentence if found else "-"
-        rows.append((str(each.number), began, _outcome(view, each), cause))
+        ended = each.ended
+        outcome: str = view.state if each is view.last else "lost"
+        if ended is not None:
+            how = f" ({ended.exit_code})" + (", again" if ended.restarts else "")
+            outcome = ended.outcome + (how if ended.exit_code else "")
+        rows.append((str(each.number), began, outcome, found.sentence if found else "-"))
     return rows
-
-
-def _outcome(view: RunStatus, attempt: Attempt) -> str:
-    ended = attempt.ended
-    if ended is None:
-        return view.state if attempt is view.last else "lost"
-    again = ", again" if ended.restarts else ""
-    return ended.outcome if ended.exit_code == 0 else f"{ended.outcome} ({ended.exit_code}){again}"
 
 
 def _data(

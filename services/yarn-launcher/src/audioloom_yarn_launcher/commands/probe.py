@@ -34,7 +34,13 @@ def main(words: Sequence[str]) -> int:
 
 def look(read: str) -> Answer:
     """Inspect this node, which is to read the file at the location *read*."""
-    file, unread = _read(read)
+    file = unread = ""
+    try:
+        with open_read(locate(read)) as opened:
+            file = f"{len(opened.read(READ_BYTES))} bytes of {read}"
+    except StorageError as error:
+        unread = str(error)
+    token_file = Path(os.environ.get("HADOOP_TOKEN_FILE_LOCATION", ""))
     python = Path.cwd() / ENVIRONMENT / "bin/python"
     shipped = (Path.cwd() / ENVIRONMENT).is_dir()
     home = os.environ.get("JAVA_HOME")
@@ -46,21 +52,12 @@ def look(read: str) -> Answer:
         libc=" ".join(platform.libc_ver()),
         free_mb=shutil.disk_usage(Path.cwd()).free >> 20,
         gpus=tuple(name for _, name in ask_gpus("gpu=index,name")),
-        tokens=_tokens(),
+        tokens=token_file.read_bytes().count(_KIND) if token_file.is_file() else 0,
         file=file,
         unread=unread,
         command_python=_said(str(python), "--version") if shipped else None,
         noexec=is_noexec(tempfile.gettempdir()),
     )
-
-
-def _read(where: str) -> tuple[str, str]:
-    try:
-        with open_read(locate(where)) as file:
-            size = len(file.read(READ_BYTES))
-    except StorageError as error:
-        return "", str(error)
-    return f"{size} bytes of {where}", ""
 
 
 def _said(*words: str) -> str:
@@ -71,10 +68,3 @@ def _said(*words: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return (done.stdout + done.stderr).strip()[:MOST_SAID]
-
-
-def _tokens() -> int:
-    try:
-        return Path(os.environ["HADOOP_TOKEN_FILE_LOCATION"]).read_bytes().count(_KIND)
-    except (KeyError, OSError):
-        return 0

@@ -1,7 +1,7 @@
 """Read the progress of the workers: `progress/` in the run folder, RUN-FOLDER section 7."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from audioloom_runs.progress import Line, objects
@@ -62,33 +62,30 @@ def newest(lines: Sequence[Line]) -> Line:
 
 def usage(lines: Sequence[Line], attempt: int) -> Line:
     """Find the newest sample of the resources that a process of an attempt uses; {} without one."""
-    for line in reversed(lines):
-        found = line.get("usage")
-        if line.get("attempt") == attempt and isinstance(found, dict):
-            return found
-    return {}
+    found = (line.get("usage") for line in _newest_first(lines, attempt))
+    return next((each for each in found if isinstance(each, dict)), {})
 
 
 def failure(lines: Sequence[Line], attempt: int) -> tuple[str, tuple[int, ...]]:
     """Find the error that ended a program in an attempt, and the ranks of its lost peers."""
-    for line in reversed(lines):
-        if line.get("event") == "failed" and line.get("attempt") == attempt:
-            if line.get("error") == _TOLD_TO_END:
-                break
-            told = [str(line[key]) for key in ("error", "text") if line.get(key)]
-            ranks = line.get(PEERS)
-            missed = ranks if isinstance(ranks, list) else []
-            missed = [each for each in missed if isinstance(each, int)]
-            return shortened(": ".join(told)), tuple(missed)
-    return "", ()
+    failures = (e for e in _newest_first(lines, attempt) if e.get("event") == "failed")
+    line = next(failures, {})
+    if line.get("error") == _TOLD_TO_END:
+        return "", ()
+    told = [str(line[key]) for key in ("error", "text") if line.get(key)]
+    ranks = line.get(PEERS)
+    missed = ranks if isinstance(ranks, list) else []
+    return shortened(": ".join(told)), tuple(each for each in missed if isinstance(each, int))
 
 
 def last_step(lines: Sequence[Line], attempt: int) -> int | None:
     """Find the last step of a program in an attempt; None without a step."""
-    for line in reversed(lines):
-        if line.get("attempt") == attempt and isinstance(line.get("step"), int):
-            return int(line["step"])
-    return None
+    steps = (line.get("step") for line in _newest_first(lines, attempt))
+    return next((each for each in steps if isinstance(each, int)), None)
+
+
+def _newest_first(lines: Sequence[Line], attempt: int) -> Iterator[Line]:
+    return (line for line in reversed(lines) if line.get("attempt") == attempt)
 
 
 def _files(folder: Location, attempts: int) -> list[_File]:

@@ -103,20 +103,16 @@ class RunStatus:
 
 def locate_run(text: str) -> Location:
     """Find the folder of a run from its path, its manifest or its application's id, or NoRun."""
-    if _APPLICATION.fullmatch(text):
-        return _folder_of(text)
-    location = locate(text)
-    return location.parent if location.name == MANIFEST_NAME else location
-
-
-def _folder_of(application: str) -> Location:
-    found = look_up(application)
+    if not _APPLICATION.fullmatch(text):
+        location = locate(text)
+        return location.parent if location.name == MANIFEST_NAME else location
+    found = look_up(text)
     if found is not None and found.name.startswith(NAME) and "/" in found.name:
         return locate(found.name.removeprefix(NAME))
     told = "is not asked, or does not answer" if found is None else "knows nothing of it"
     raise NoRun(
         "the run of that application cannot be found",
-        where=application,
+        where=text,
         expected="an application of this launcher, that the ResourceManager remembers",
         found=f"one called {found.name}" if found and found.name else f"the ResourceManager {told}",
         hint="Give the folder of the run.",

@@ -5,8 +5,6 @@ nothing: `state_machine.next_action` returns its next action, and the coordinato
 When the store is lost, the agent ends its process, because nobody would read its reports.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import signal
@@ -19,9 +17,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from audioloom_storage import Location, locate
+from audioloom_storage import locate
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous import messages
@@ -46,9 +43,7 @@ from audioloom_yarn_launcher.worker.log import DirectLog, PublishedLog, open_log
 from audioloom_yarn_launcher.worker.socket_watch import SocketWatch
 from audioloom_yarn_launcher.worker.state_machine import Action, State, next_action
 from audioloom_yarn_launcher.worker.status_report import PROGRESS, ProgressFeed, StatusReport
-
-if TYPE_CHECKING:
-    from audioloom_yarn_launcher.worker.tensorboard import TensorBoard
+from audioloom_yarn_launcher.worker.tensorboard import TensorBoard
 
 TAIL_BYTES = 2048
 CLAIM_AGAIN_S = 0.25
@@ -79,7 +74,7 @@ class AgentContext:
     show: Callable[[str], str] = field(default=str, repr=False)
 
 
-def work(worker: Worker) -> int:
+def work(worker: "Worker") -> int:
     """Run a worker until the run is over; return the exit code of this process.
 
     Call this from the main thread: the processes that it starts die with that thread.
@@ -264,7 +259,9 @@ class Worker:
         page_port = ports.free() if leads(plan.roles, rank) or group.role == TENSORBOARD else None
         tensorboard = None
         if group.role == TENSORBOARD:
-            tensorboard = self._open_tensorboard(folder, page_port or 0)
+            below = Path.cwd() if self._context.container else None  # YARN removes it at the end
+            here = (self._context.advertise, page_port or 0, self._context.show, below)
+            tensorboard = TensorBoard(folder, *here)
             command = tensorboard.fill_in(command)
         ending = ExitStack()
         feed = ProgressFeed()
@@ -306,12 +303,6 @@ class Worker:
         self._heartbeat.watched = WatchedProcess(process.pid, plan.frozen_s / 2)
         self._mine = replace(self._mine, started=True, running=True)
         threading.Thread(target=self._wait_for, args=(process,), daemon=True).start()
-
-    def _open_tensorboard(self, folder: Location, page_port: int) -> TensorBoard:
-        from audioloom_yarn_launcher.worker.tensorboard import TensorBoard  # noqa: PLC0415
-
-        below = Path.cwd() if self._context.container else None  # YARN removes it at the end
-        return TensorBoard(folder, self._context.advertise, page_port, self._context.show, below)
 
     def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
         process.wait()

@@ -34,7 +34,7 @@ DRIVER_MEMORY = "-Xmx256m"
 TAIL_CHARACTERS, MOST_LINES = 8192, 6
 ANSWER_WITHIN_S = 15.0
 _NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J| INFO |WARN util.NativeCodeLoader")
-
+_JAVA_AGES = {Cause.OLD_JAVA: "old", Cause.NEW_JAVA: "new"}
 
 log = structlog.get_logger()
 
@@ -184,7 +184,13 @@ def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
             cluster = Cluster(lambda: start(security=own_key(skein)), skein, log)
         except (skein.exceptions.SkeinError, OSError) as error:
             found = tail_of(log) or f"{type(error).__name__}: {error}"
-            raise _no_driver(hadoop, found) from error
+            summary = "skein's driver, a Java program, does not start"
+            hint = "Look whether `yarn classpath --glob` works."
+            if known := diagnose(found, among=_JAVA_AGES):
+                age = _JAVA_AGES[known.cause]
+                summary = f"the Java of this machine is too {age} for the cluster's programs"
+                hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
+            raise NoCluster(summary, where=hadoop.conf, found=found, hint=hint) from error
         try:
             yield cluster
         finally:
@@ -200,20 +206,6 @@ def _driver(skein: Any) -> Any:
             super().__init__(**more)
 
     return Driver
-
-
-_JAVA_AGES = {Cause.OLD_JAVA: "old", Cause.NEW_JAVA: "new"}
-
-
-def _no_driver(hadoop: Hadoop, found: str) -> NoCluster:
-    summary = "skein's driver, a Java program, does not start"
-    hint = "Look whether `yarn classpath --glob` works."
-    known = diagnose(found, among=_JAVA_AGES)
-    if known is not None:
-        age = _JAVA_AGES[known.cause]
-        summary = f"the Java of this machine is too {age} for the cluster's programs"
-        hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
-    return NoCluster(summary, where=hadoop.conf, found=found, hint=hint)
 
 
 def tail_of(log: Path) -> str:
