@@ -15,12 +15,11 @@ from audioloom_stage.exit_codes import exit_code
 from audioloom_stage.logs import LogSettings, bind, configure_logs
 
 from audioloom_yarn_launcher.coordinator.context import Gang
-from audioloom_yarn_launcher.coordinator.failover import recover
 from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Stop
-from audioloom_yarn_launcher.runs.lease import acquire
+from audioloom_yarn_launcher.runs.lease import acquire, recover
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn import skein_application
 from audioloom_yarn_launcher.yarn.application_spec import JOB

@@ -1,1 +1,1 @@
-"""The coordinator of a gang: formation, restarts, failover and records; it knows no backend."""
+"""The coordinator of a gang: formation, restarts and records; it knows no backend."""

@@ -52,46 +52,36 @@ def check_node(
     answer: Answer, *, began: float, ended: float, gpus: int, kerberos: bool
 ) -> Iterator[CheckResult]:
     """Interpret a probe's answer to a question open from *began* to *ended*, by our clock."""
-    yield _java(answer)
+    version, java = read_java(answer.java)
+    if version is None or version < OLDEST_JAVA:
+        hint = "Ask who runs the cluster for Java 8 or newer, or --coordinator-env JAVA_HOME=/…"
+        yield warning("node's Java", f"java -version says {java}", hint)
+    else:
+        yield ok("node's Java", f"{java} on {answer.host}")
     yield ok("node's Python", f"{answer.python}, {answer.libc}, shipped with the launcher")
-    if answer.command_python is not None:
-        yield _command_python(answer.command_python)
-    yield _storage(answer)
-    yield _tokens(answer.tokens, kerberos=kerberos)
+    said = answer.command_python
+    if said is not None and said.startswith("Python 3."):
+        yield ok("environment", f"{said} of --environment works on the node")
+    elif said is not None:
+        hint = "Make it with `env pack` or conda-pack, on a machine with no newer C library."
+        yield failure("environment", f"its bin/python does not run on the node: {said}", hint)
+    if answer.unread:
+        hint = "See that nodes reach the root's storage; --file-system for another HDFS' tokens."
+        yield failure("node reads", answer.unread, hint)
+    else:
+        yield ok("node reads", answer.file)
+    if kerberos and not answer.tokens:
+        hint = "Ask who runs the cluster; see tokens."
+        yield failure("node's tokens", "none were given", hint)
+    else:
+        given = f"{answer.tokens} of HDFS" if answer.tokens else "none, and none needed"
+        yield ok("node's tokens", given)
     yield _disk(answer)
     if answer.noexec:
         hint = "Ask who runs the cluster for a local folder where programs may run."
         yield failure("node's temp dir", f"noexec on {answer.host}", hint)
     yield _gpus(answer, gpus)
     yield _clock(answer, began, ended)
-
-
-def _java(answer: Answer) -> CheckResult:
-    version, first = read_java(answer.java)
-    if version is None or version < OLDEST_JAVA:
-        hint = "Ask who runs the cluster for Java 8 or newer, or --coordinator-env JAVA_HOME=/…"
-        return warning("node's Java", f"java -version says {first}", hint)
-    return ok("node's Java", f"{first} on {answer.host}")
-
-
-def _command_python(said: str) -> CheckResult:
-    if said.startswith("Python 3."):
-        return ok("environment", f"{said} of --environment works on the node")
-    hint = "Make it with `env pack` or conda-pack, on a machine with no newer C library."
-    return failure("environment", f"its bin/python does not run on the node: {said}", hint)
-
-
-def _storage(answer: Answer) -> CheckResult:
-    if answer.unread:
-        hint = "See that nodes reach the root's storage; --file-system for another HDFS' tokens."
-        return failure("node reads", answer.unread, hint)
-    return ok("node reads", answer.file)
-
-
-def _tokens(count: int, *, kerberos: bool) -> CheckResult:
-    if kerberos and not count:
-        return failure("node's tokens", "none were given", "Ask who runs the cluster; see tokens.")
-    return ok("node's tokens", f"{count} of HDFS" if count else "none, and none needed")
 
 
 def _disk(answer: Answer) -> CheckResult:
