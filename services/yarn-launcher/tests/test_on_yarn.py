@@ -22,7 +22,7 @@ from audioloom_environment.contents import describe
 from audioloom_environment.upload import ship
 from audioloom_mini_cluster.client import GIVEN
 from audioloom_storage import exists, list_folder, locate, publish, read_bytes
-from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
+from audioloom_yarn_launcher.monitoring.log_reader import NodeLogs
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.skein_client import connect
 

@@ -7,8 +7,7 @@ from audioloom_yarn_launcher.coordinator import sidecars
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.backend import Put
+from audioloom_yarn_launcher.rendezvous.backend import Arrival, Put
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.messages import (
     SIDECAR_HEARTBEAT,

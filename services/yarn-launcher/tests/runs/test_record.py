@@ -14,7 +14,7 @@ from audioloom_manifest.reader import parse_manifest
 from audioloom_stage.exit_codes import ExitCode, exit_code
 from audioloom_stage.redaction import MASK
 from audioloom_storage import locate
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.backend import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import AttemptEnd, WorkerEnd
 from audioloom_yarn_launcher.runs.record import check_manifest, read_record, record_bytes

@@ -1,5 +1,5 @@
 import pytest
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.backend import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost
 from audioloom_yarn_launcher.yarn.containers import (
     ContainerState,

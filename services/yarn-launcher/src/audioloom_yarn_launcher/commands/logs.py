@@ -9,8 +9,7 @@ from audioloom_stage.result import JSON, Result
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.monitoring.log_reader import Log
-from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
+from audioloom_yarn_launcher.monitoring.log_reader import Log, NodeLogs
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.roles import ranks_of
 from audioloom_yarn_launcher.runs.application import report_pending

@@ -14,7 +14,7 @@ from audioloom_storage import StorageError, locate, open_read
 
 from audioloom_yarn_launcher.preflight.local import is_noexec
 from audioloom_yarn_launcher.preflight.node import TOLD, Answer
-from audioloom_yarn_launcher.worker.resource_usage import ask_gpus
+from audioloom_yarn_launcher.worker.status_report import ask_gpus
 from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT
 from audioloom_yarn_launcher.yarn.skein_application import current_application
 

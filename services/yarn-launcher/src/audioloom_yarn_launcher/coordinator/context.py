@@ -11,8 +11,7 @@ from audioloom_yarn_launcher.coordinator.driver import Driver
 from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import LOOK_EVERY_S
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers
+from audioloom_yarn_launcher.rendezvous.backend import Arrival, KeyValueStore, Workers
 from audioloom_yarn_launcher.rendezvous.causes import Cause, WorkerLost
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Membership, Plan

@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.coordinator.timeouts import (
     FormationTimer,
     Part,
 )
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, arrivals, missing_text
+from audioloom_yarn_launcher.rendezvous.backend import Arrival, arrivals, missing_text
 from audioloom_yarn_launcher.rendezvous.causes import (
     TRY_AGAIN,
     Cause,

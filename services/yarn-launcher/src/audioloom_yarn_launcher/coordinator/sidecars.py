@@ -12,8 +12,7 @@ from typing import Any, Literal
 from audioloom_yarn_launcher.coordinator.driver import Driver
 from audioloom_yarn_launcher.coordinator.timeouts import FailureDetector, FormationTimer, pause_s
 from audioloom_yarn_launcher.rendezvous import messages
-from audioloom_yarn_launcher.rendezvous.arrivals import missing_text
-from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers
+from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Workers, missing_text
 from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, WorkerLost, describe_end
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.roles import Group, tasks

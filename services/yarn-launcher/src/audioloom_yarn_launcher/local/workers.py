@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from audioloom_yarn_launcher.local.kv_server import StoreServer
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
+from audioloom_yarn_launcher.rendezvous.backend import Arrival, silent_text
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost, code_after, describe_end
 from audioloom_yarn_launcher.rendezvous.roles import Group, size_of
 from audioloom_yarn_launcher.system import processes

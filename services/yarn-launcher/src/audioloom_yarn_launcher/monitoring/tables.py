@@ -8,7 +8,7 @@ from audioloom_stage.escapes import safe_text
 from rich.filesize import pick_unit_and_suffix
 
 from audioloom_yarn_launcher.monitoring.run_status import WorkerStatus
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.backend import Arrival
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.attempts import Attempt
 

@@ -18,7 +18,7 @@ import structlog
 from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
 from pydantic import BaseModel, ConfigDict
 
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.backend import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
@@ -26,7 +26,7 @@ from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
 from audioloom_yarn_launcher.runs.record import RecordBase, file_names, read_record, record_bytes
 from audioloom_yarn_launcher.runs.submissions import Localization
-from audioloom_yarn_launcher.system.bind_address import warning
+from audioloom_yarn_launcher.system.addresses import exposed_text
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 
@@ -233,7 +233,7 @@ def report_exposed(record: AttemptMembers) -> None:
         if worker.exposed:
             reasons.setdefault(worker.exposed, []).append(worker.rank)
     for reason, ranks in reasons.items():
-        log.warning(warning(reason), workers=ranks)
+        log.warning(exposed_text(reason), workers=ranks)
 
 
 def publish_record(folder: Location, record: AttemptMembers | AttemptEnd) -> None:

@@ -34,7 +34,7 @@ from audioloom_yarn_launcher.rendezvous.roles import (
 )
 from audioloom_yarn_launcher.rendezvous.status import status_key
 from audioloom_yarn_launcher.runs.layout import now
-from audioloom_yarn_launcher.system import bind_address, ports, processes
+from audioloom_yarn_launcher.system import addresses, processes
 from audioloom_yarn_launcher.system.files import is_full, tail
 from audioloom_yarn_launcher.system.redaction import restore
 from audioloom_yarn_launcher.worker.environment import environment, marker
@@ -125,7 +125,7 @@ class Worker:
         self._mine = State(id=me)
         self._plan: messages.Plan | None = None
         self._port: socket.socket | None = None
-        self._binding = bind_address.Binding()
+        self._binding = addresses.Binding()
         self._running: _Running | None = None
         self._marker = ""
         self._exit = messages.Exit(id=me, code=None, stopped=True)
@@ -226,11 +226,11 @@ class Worker:
     def _prepare(self, rank: int, generation: int) -> None:
         self.end()
         self._exit = messages.Exit(id=self._mine.id, code=None, stopped=True)
-        self._port = ports.hold()
-        self._binding = bind_address.binding_of(self._context.advertise)
+        self._port = addresses.hold_port()
+        self._binding = addresses.binding_of(self._context.advertise)
         member = messages.Member(
             id=self._mine.id,
-            address=ports.address(self._context.advertise, self._port),
+            address=addresses.address_of(self._context.advertise, self._port),
             host=self._context.host,
             pid=os.getpid(),
             exposed=self._binding.exposed,
@@ -256,7 +256,9 @@ class Worker:
         group, _ = tasks(plan.roles)[rank]
         # A role's own command has no masked words.
         command = group.command or restore(plan.command, self._context.environment)
-        page_port = ports.free() if leads(plan.roles, rank) or group.role == TENSORBOARD else None
+        page_port = (
+            addresses.free_port() if leads(plan.roles, rank) or group.role == TENSORBOARD else None
+        )
         tensorboard = None
         if group.role == TENSORBOARD:
             below = Path.cwd() if self._context.container else None  # YARN removes it at the end
@@ -272,7 +274,7 @@ class Worker:
             processes.MARKER: self._marker,
         }
         if self._binding.exposed:
-            warn(log.output, bind_address.warning(self._binding.exposed))
+            warn(log.output, addresses.exposed_text(self._binding.exposed))
         process = processes.start(
             command, environment=self._binding.variables(variables), output=log.output
         )

@@ -1,7 +1,7 @@
 """The watch that warns in the log about sockets at which a worker's command is open to strangers.
 
-The library of `bind_address` works through glibc. A program that is statically linked, makes system
-calls itself or drops its environment bypasses the library. This watch only warns.
+The library that binds addresses works through glibc. A program that is statically linked, makes
+system calls itself or drops its environment bypasses the library. This watch only warns.
 """
 
 import threading

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.backend import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.system.polling import poll

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from audioloom_hadoop.diagnostics import Cause, brief, diagnose
 
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
+from audioloom_yarn_launcher.rendezvous.backend import Arrival, silent_text
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost, code_after
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 

@@ -1,5 +1,5 @@
 from audioloom_yarn_launcher.monitoring.tables import arrivals_table
-from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, arrivals, missing_text, silent_text
+from audioloom_yarn_launcher.rendezvous.backend import Arrival, arrivals, missing_text, silent_text
 from audioloom_yarn_launcher.rendezvous.messages import Member, Reports
 
 HERE = Reports(ready={1: Member("worker_0", "n1:4000", "n1", 7)})
