@@ -14,6 +14,7 @@ from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.rendezvous.backend import Arrival, Put, Workers
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.messages import (
+    GANG,
     HEARTBEAT,
     ORDER,
     Exit,
@@ -21,9 +22,7 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     Membership,
     Plan,
     encode,
-    order_key,
     read_orders,
-    report_key,
 )
 from audioloom_yarn_launcher.rendezvous.roles import of_workers
 from audioloom_yarn_launcher.system.interrupts import SignalState
@@ -39,13 +38,13 @@ class FakeWorkers:
         self.requests: list[bool] = []
 
     def request_missing(self) -> None:
-        self.requests.append(order_key("end", 0) in self._store.get_prefix(ORDER))
+        self.requests.append(GANG.order("end", 0) in self._store.get_prefix(ORDER))
         for rank in range(2 if len(self.requests) == 1 else 0):
             me = f"worker_{rank}"
             member = Member(me, f"node-{rank}:1", f"node-{rank}", 1)
             puts = [
-                Put(report_key("rank", rank), me, me),
-                Put(report_key("ready", 0, rank), encode(member), me),
+                Put(GANG.report("rank", rank), me, me),
+                Put(GANG.report("ready", 0, rank), encode(member), me),
             ]
             self._store.transaction([], puts)
 
@@ -54,10 +53,10 @@ class FakeWorkers:
         if orders.membership is not None and not self._vanished.is_set():
             self._vanished.set()
             self._store.drop_owner("worker_1")
-        if orders.end is not None and report_key("exit", 0, 0) not in self._store.get_prefix(""):
+        if orders.end is not None and GANG.report("exit", 0, 0) not in self._store.get_prefix(""):
             stopped = Exit("worker_0", code=-9, stopped=True)
-            self._store.transaction([], [Put(report_key("exit", 0, 1), encode(self._says))])
-            self._store.transaction([], [Put(report_key("exit", 0, 0), encode(stopped))])
+            self._store.transaction([], [Put(GANG.report("exit", 0, 1), encode(self._says))])
+            self._store.transaction([], [Put(GANG.report("exit", 0, 0), encode(stopped))])
 
     def exited(self) -> dict[str, WorkerLost]:
         return {}
@@ -140,8 +139,8 @@ class Twins(Absentees):
         for rank in range(2):
             member = Member(f"worker_{rank}", "localhost:1", f"node-{rank}", 1)
             puts = [
-                Put(report_key("rank", rank), member.id, member.id),
-                Put(report_key("ready", 0, rank), encode(member), member.id),
+                Put(GANG.report("rank", rank), member.id, member.id),
+                Put(GANG.report("ready", 0, rank), encode(member), member.id),
             ]
             self._store.transaction([], puts)
 
@@ -203,7 +202,7 @@ def run(says: Exit, *, goes_on: bool = True) -> tuple[GenerationResult, list[boo
         goes_on=goes_on,
     )
     assert 1 == len(memberships)
-    assert order_key("end", 0) in store.get_prefix("")
+    assert GANG.order("end", 0) in store.get_prefix("")
     return went, workers.requests
 
 

@@ -10,15 +10,14 @@ from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.rendezvous.backend import Arrival, Put
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.messages import (
+    RANKS,
     SIDECAR_HEARTBEAT,
     Exit,
     Member,
     Membership,
     Plan,
     encode,
-    order_key,
     read_orders,
-    report_key,
     sidecar_scope,
 )
 from audioloom_yarn_launcher.rendezvous.roles import Group
@@ -80,12 +79,12 @@ class Scene:
     def comes(self, worker: str, number: int) -> None:
         """An agent claims the rank, and is ready."""
         member = Member(worker, f"n2:{number}", "n2", 1)
-        self.store.transaction([], [Put(report_key("rank", 1), worker, worker)])
-        self.put(report_key("ready", number, 1, scope=SCOPE), encode(member), worker)
+        self.store.transaction([], [Put(f"{RANKS}1", worker, worker)])
+        self.put(SCOPE.report("ready", number, 1), encode(member), worker)
 
     def ends(self, worker: str, number: int, code: int, *, stopped: bool = False) -> None:
         end = Exit(worker, code=code, stopped=stopped)
-        self.put(report_key("exit", number, 1, scope=SCOPE), encode(end))
+        self.put(SCOPE.report("exit", number, 1), encode(end))
 
     @property
     def told(self) -> list[tuple[str, str, bool]]:
@@ -125,7 +124,7 @@ def test_who_fails_too_often_is_given_up_and_gives_its_place_back() -> None:
     )
     scene.ends("evaluator-0", 1, 4)
     assert [4] == [end.code for end in scene.all.exits().values()]
-    assert order_key("outcome", scope=SCOPE) in scene.store.get_prefix(SCOPE)
+    assert SCOPE.order("outcome") in scene.store.get_prefix(SCOPE)
     assert [
         ("started", "", False),
         ("ended", "ended with exit code 3", True),
@@ -202,7 +201,7 @@ def test_a_page_is_told_once() -> None:
     scene.all.gang_is_complete(GANG)
     scene.comes("evaluator-0", 0)
     for _ in range(2):
-        scene.put(report_key("page", 0, 1, scope=SCOPE), "http://n2:6006/", "evaluator-0")
+        scene.put(SCOPE.report("page", 0, 1), "http://n2:6006/", "evaluator-0")
     assert ["", "http://n2:6006/"] == [each.url for each in scene.news]
 
 

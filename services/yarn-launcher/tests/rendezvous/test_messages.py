@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from audioloom_yarn_launcher.rendezvous.messages import (
+    GANG,
     Exit,
     Member,
     Membership,
@@ -9,10 +10,8 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     decode_membership,
     decode_plan,
     encode,
-    order_key,
     read_orders,
     read_reports,
-    report_key,
 )
 from audioloom_yarn_launcher.rendezvous.roles import of_workers
 
@@ -33,13 +32,13 @@ def test_orders_of_another_generation_do_not_count() -> None:
     """A membership or an end that was meant for an earlier one is not read."""
     keys = {
         "gang/order/generation": "1",
-        order_key("membership", 0): encode(Membership(2, 0, (ONE,))),
-        order_key("end", 0): "0",
+        GANG.order("membership", 0): encode(Membership(2, 0, (ONE,))),
+        GANG.order("end", 0): "0",
     }
     assert Orders(generation=1) == read_orders(keys)
     keys |= {
-        order_key("membership", 1): encode(MEMBERSHIP),
-        order_key("end", 1): "5",
+        GANG.order("membership", 1): encode(MEMBERSHIP),
+        GANG.order("end", 1): "5",
         "gang/order/outcome": "x",
     }
     assert Orders(1, MEMBERSHIP, 5.0, over=True) == read_orders(keys)
@@ -50,13 +49,13 @@ def test_reports_of_another_generation_do_not_count() -> None:
     """Ranks are held through all of them."""
     end = Exit("one", code=3, stopped=False)
     keys = {
-        report_key("rank", 0): "one",
-        report_key("ready", 0, 0): encode(Member("old", "a:0", "a", 1)),
-        report_key("ready", 1, 0): encode(ONE),
-        report_key("exit", 0, 0): encode(Exit("old", code=1, stopped=False)),
-        report_key("exit", 1, 0): encode(end),
-        report_key("first", 0): "7",
-        report_key("first", 1): "0",
+        GANG.report("rank", 0): "one",
+        GANG.report("ready", 0, 0): encode(Member("old", "a:0", "a", 1)),
+        GANG.report("ready", 1, 0): encode(ONE),
+        GANG.report("exit", 0, 0): encode(Exit("old", code=1, stopped=False)),
+        GANG.report("exit", 1, 0): encode(end),
+        GANG.report("first", 0): "7",
+        GANG.report("first", 1): "0",
     }
     reports = read_reports(keys, 1)
     assert ({0: "one"}, {0: ONE}, {0: end}, 0) == (

@@ -10,14 +10,13 @@ from typing import Any
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 from audioloom_yarn_launcher.rendezvous.messages import (
+    GANG,
     PLAN,
     RANKS,
     WORKER,
     Plan,
     encode,
-    order_key,
     read_reports,
-    report_key,
 )
 from audioloom_yarn_launcher.rendezvous.roles import Group, of_workers
 from audioloom_yarn_launcher.worker.agent import AgentContext, Worker
@@ -65,7 +64,7 @@ def test_a_worker_claims_a_rank_of_its_role() -> None:
     while len(store.get_prefix(RANKS)) < len(claims):
         time.sleep(0.01)
     held = {key.removeprefix(RANKS): value for key, value in store.get_prefix(RANKS).items()}
-    put(store, order_key("outcome"), "over")
+    put(store, GANG.order("outcome"), "over")
     for thread in threads:
         thread.join()
     assert ("chief-5", "ps-0") == (held["0"], held["3"])
@@ -76,17 +75,17 @@ def test_a_worker_is_not_ready_for_a_generation_that_has_passed() -> None:
     """The generation rises between its look and its word: the word does not count."""
     store = Meddling()
     put(store, PLAN, encode(PLAN_OF_TWO))
-    put(store, order_key("generation"), "0")
+    put(store, GANG.order("generation"), "0")
 
     def raise_once(operations: Sequence[Put]) -> None:
-        if operations[0].key == report_key("ready", 0, 0):
-            put(store, order_key("generation"), "1")
+        if operations[0].key == GANG.report("ready", 0, 0):
+            put(store, GANG.order("generation"), "1")
 
     store.meddle = raise_once  # type: ignore[method-assign]
     thread = in_thread(store, "one")
-    wait_for(store, report_key("ready", 1, 0))
+    wait_for(store, GANG.report("ready", 1, 0))
     assert {} == read_reports(store.get_prefix(WORKER), 0).ready
-    put(store, order_key("outcome"), "over")
+    put(store, GANG.order("outcome"), "over")
     thread.join(60)
     assert not thread.is_alive()
 
@@ -95,18 +94,18 @@ def test_a_worker_that_lost_its_rank_claims_another() -> None:
     """A stale worker does not speak for a rank that is another's now."""
     store = Meddling()
     put(store, PLAN, encode(PLAN_OF_TWO))
-    put(store, order_key("generation"), "0")
+    put(store, GANG.order("generation"), "0")
 
     def steal_once(operations: Sequence[Put]) -> None:
-        if operations[0].key == report_key("ready", 0, 0):
+        if operations[0].key == GANG.report("ready", 0, 0):
             put(store, f"{RANKS}0", "thief")
 
     store.meddle = steal_once  # type: ignore[method-assign]
     thread = in_thread(store, "one")
-    wait_for(store, report_key("ready", 0, 1))
+    wait_for(store, GANG.report("ready", 0, 1))
     reports = read_reports(store.get_prefix(WORKER), 0)
     assert ({0: "thief", 1: "one"}, [1]) == (reports.ranks, list(reports.ready))
-    put(store, order_key("outcome"), "over")
+    put(store, GANG.order("outcome"), "over")
     thread.join(60)
 
 
@@ -119,7 +118,7 @@ def test_a_worker_too_many_waits_for_a_rank() -> None:
     store.drop_owner("b")
     wait_for(store, f"{RANKS}1")
     assert {0: "a", 1: "spare"} == read_reports(store.get_prefix(WORKER), 0).ranks
-    put(store, order_key("outcome"), "over")
+    put(store, GANG.order("outcome"), "over")
     thread.join(60)
 
 

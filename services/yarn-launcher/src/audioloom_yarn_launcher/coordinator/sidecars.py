@@ -162,7 +162,7 @@ class Sidecars:
                 one.phase, one.member, one.attempt = "running", member, gang.attempt
                 self._put(one, "started")
             return
-        holder = self._store.get_prefix(messages.RANKS).get(messages.report_key("rank", one.rank))
+        holder = self._store.get_prefix(messages.RANKS).get(messages.GANG.report("rank", one.rank))
         lost = one.workers.exited().items()
         loss = next((each for worker, each in lost if holder in (None, worker)), None)
         if loss is not None:

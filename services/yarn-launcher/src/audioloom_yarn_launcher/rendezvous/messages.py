@@ -42,13 +42,26 @@ from typing import Literal
 
 from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups, size_of
 
-GANG, SIDECAR = "gang/", "sidecar/"
-ORDER = f"{GANG}order/"
-WORKER = f"{GANG}worker/"
+
+class Scope(str):
+    """The prefix of all orders and reports of the gang, or of a sidecar."""
+
+    __slots__ = ()
+
+    def order(self, *name: str | int) -> str:
+        """The key of an order, as in `GANG.order("membership", generation)`."""
+        return f"{self}order/{'/'.join(map(str, name))}"
+
+    def report(self, *name: str | int) -> str:
+        """The key of a report, as in `GANG.report("ready", generation, rank)`."""
+        return f"{self}worker/{'/'.join(map(str, name))}"
+
+
+GANG, SIDECAR = Scope("gang/"), Scope("sidecar/")
+ORDER, WORKER = GANG.order(""), GANG.report("")
 HEARTBEAT, SIDECAR_HEARTBEAT = f"{GANG}heartbeat/", "sidecar-heartbeat/"
 FROZEN_S = 10.0
-PLAN = f"{ORDER}plan"
-RANKS = f"{WORKER}rank/"
+PLAN, RANKS = GANG.order("plan"), GANG.report("rank", "")
 CLIENT = f"{GANG}client/"
 STOP_KEY = f"{CLIENT}stop"
 
@@ -68,19 +81,9 @@ _REMEMBERED = 1 << 15
 """Decoded messages in memory: each look reads all messages again, and most have not changed."""
 
 
-def sidecar_scope(rank: int) -> str:
-    """The prefix of all orders and reports of a sidecar."""
-    return f"{SIDECAR}{rank}/"
-
-
-def order_key(*name: str | int, scope: str = GANG) -> str:
-    """The key of an order, as in `order_key("membership", generation)`."""
-    return f"{scope}order/{'/'.join(map(str, name))}"
-
-
-def report_key(*name: str | int, scope: str = GANG) -> str:
-    """The key of a report, as in `report_key("ready", generation, rank)`."""
-    return f"{scope}worker/{'/'.join(map(str, name))}"
+def sidecar_scope(rank: int) -> Scope:
+    """The scope of a sidecar."""
+    return Scope(f"{SIDECAR}{rank}/")
 
 
 @dataclass(frozen=True)
@@ -240,15 +243,15 @@ def _exit(text: str) -> Exit:
     return Exit(**json.loads(text))
 
 
-def read_orders(keys: Mapping[str, str], scope: str = GANG) -> Orders:
+def read_orders(keys: Mapping[str, str], scope: Scope = GANG) -> Orders:
     """The orders of the current generation among the keys of a scope."""
-    over = order_key("outcome", scope=scope) in keys
-    number = keys.get(order_key("generation", scope=scope))
+    over = scope.order("outcome") in keys
+    number = keys.get(scope.order("generation"))
     if number is None:
         return Orders(over=over)
     generation = int(number)
-    membership = keys.get(order_key("membership", generation, scope=scope))
-    end = keys.get(order_key("end", generation, scope=scope))
+    membership = keys.get(scope.order("membership", generation))
+    end = keys.get(scope.order("end", generation))
     return Orders(
         generation=generation,
         membership=decode_membership(membership) if membership else None,
@@ -257,9 +260,9 @@ def read_orders(keys: Mapping[str, str], scope: str = GANG) -> Orders:
     )
 
 
-def read_reports(keys: Mapping[str, str], generation: int, scope: str = GANG) -> Reports:
+def read_reports(keys: Mapping[str, str], generation: int, scope: Scope = GANG) -> Reports:
     """The reports on a generation among the keys of a scope."""
-    reports, below = Reports(), f"{scope}worker/"
+    reports, below = Reports(), scope.report("")
     for key, text in keys.items():
         if not key.startswith(below):
             continue

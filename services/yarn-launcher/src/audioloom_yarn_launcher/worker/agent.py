@@ -188,7 +188,7 @@ class Worker:
             self._port = None
 
     @property
-    def _scope(self) -> str:
+    def _scope(self) -> messages.Scope:
         """The prefix of all orders and reports of this worker, once it has a rank."""
         if not self._is_sidecar:
             return messages.GANG
@@ -214,10 +214,11 @@ class Worker:
             )
             first = self._prefer % max(len(mine), 1)
             for rank in mine[first:] + mine[:first]:
-                if messages.report_key("rank", rank) in taken:
+                key = messages.GANG.report("rank", rank)
+                if key in taken:
                     continue
-                put = Put(messages.report_key("rank", rank), self._mine.id, self._mine.id)
-                if self._store.transaction([Equals(put.key, None)], [put]):
+                put = Put(key, self._mine.id, self._mine.id)
+                if self._store.transaction([Equals(key, None)], [put]):
                     self._mine = replace(self._mine, rank=rank)
                     return
         with suppress(queue.Empty):  # all ranks are taken, perhaps one by a worker that is gone
@@ -237,14 +238,14 @@ class Worker:
         )
         # Meanwhile the generation may have changed, or another worker may hold the rank.
         still = [
-            Equals(messages.order_key("generation", scope=self._scope), str(generation)),
-            Equals(messages.report_key("rank", rank), self._mine.id),
+            Equals(self._scope.order("generation"), str(generation)),
+            Equals(messages.GANG.report("rank", rank), self._mine.id),
         ]
-        key = messages.report_key("ready", generation, rank, scope=self._scope)
+        key = self._scope.report("ready", generation, rank)
         if self._store.transaction(still, [Put(key, messages.encode(member), self._mine.id)]):
             self._mine = State(id=self._mine.id, rank=rank, generation=generation)
             return
-        holder = self._store.get_prefix(messages.RANKS).get(messages.report_key("rank", rank))
+        holder = self._store.get_prefix(messages.RANKS).get(messages.GANG.report("rank", rank))
         self._mine = State(id=self._mine.id, rank=rank if holder == self._mine.id else None)
 
     def _start(self, plan: messages.Plan, membership: messages.Membership) -> None:
@@ -295,7 +296,7 @@ class Worker:
         ending.callback(processes.sweep, self._marker)  # leftover children hold files and devices
         if tensorboard is not None:
             ending.callback(tensorboard.close)
-            key = messages.report_key("page", generation, rank, scope=self._scope)
+            key = self._scope.report("page", generation, rank)
             put = partial(Put, key, owner=self._mine.id)
             tensorboard.begin(lambda page: self._store.transaction([], [put(page)]))
         self._running = _Running(process, log, ending)
@@ -347,11 +348,8 @@ class Worker:
 
     def _report(self) -> None:
         rank, generation = self._position
-        report = Put(
-            messages.report_key("exit", generation, rank, scope=self._scope),
-            messages.encode(self._exit),
-        )
-        first = Put(messages.report_key("first", generation, scope=self._scope), str(rank))
+        report = Put(self._scope.report("exit", generation, rank), messages.encode(self._exit))
+        first = Put(self._scope.report("first", generation), str(rank))
         was_first = self._exit.failed and self._store.transaction(
             [Equals(first.key, None)], [first, report]
         )
