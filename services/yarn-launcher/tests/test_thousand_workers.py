@@ -32,7 +32,7 @@ from audioloom_yarn_launcher.runs.attempts import (
 from audioloom_yarn_launcher.runs.layout import log_folder
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.system.files import nameless
-from audioloom_yarn_launcher.worker.log_pieces import MERGE_AT, LogPieces
+from audioloom_yarn_launcher.worker.log import MERGE_AT, LogPieces
 from counting_store import CountingStore
 
 SIZE, SEED = 1000, 7

@@ -35,7 +35,7 @@ def run(settings: RunSettings) -> Result:
     return launch(settings)
 
 
-@command(app, "PlanSettings", "plan:plan")
+@command(app, "RunSettings", "plan:plan")
 def plan() -> None:
     """Show the run that `run` would start and what it would take; start nothing."""
 

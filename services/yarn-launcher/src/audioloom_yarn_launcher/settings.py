@@ -159,10 +159,6 @@ class RunSettings(ResourceSettings, KerberosSettings):
         return self
 
 
-class PlanSettings(RunSettings):
-    """What `plan` is asked to show: the flags of the run that is planned."""
-
-
 class DoctorSettings(ResourceSettings, KerberosSettings):
     """What `doctor` is asked to look at: the flags of the run that is planned."""
 

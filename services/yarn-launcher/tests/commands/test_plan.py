@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.cli import main
 from audioloom_yarn_launcher.commands.plan import plan
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
 from audioloom_yarn_launcher.runs.process_identity import this_process
-from audioloom_yarn_launcher.settings import PlanSettings
+from audioloom_yarn_launcher.settings import RunSettings
 
 CASE = Path(__file__).parents[4] / "shared/contracts/conformance/cases/training-run-1.1-complete"
 TOLD = {
@@ -46,9 +46,9 @@ def trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def settings(root: Path, *command: str, **more: Any) -> PlanSettings:
+def settings(root: Path, *command: str, **more: Any) -> RunSettings:
     command = command or ("audioloom-trainer", "run", "shards", "--epochs", "3")
-    return PlanSettings.model_validate({"root": str(root), "command": command, **more})
+    return RunSettings.model_validate({"root": str(root), "command": command, **more})
 
 
 def test_a_trainer_is_asked_with_the_cores_and_the_folder_that_it_gets(

@@ -31,7 +31,7 @@ from audioloom_yarn_launcher.runs.command_identity import shown
 from audioloom_yarn_launcher.runs.record import read_record
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
-from audioloom_yarn_launcher.settings import PlanSettings
+from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.resource_manager import ask
 
@@ -44,7 +44,7 @@ _COSTS = TypeAdapter(dict[str, Cost])
 log = structlog.get_logger()
 
 
-def plan(settings: PlanSettings) -> Result:
+def plan(settings: RunSettings) -> Result:
     """Show the run, its containers, their share of the queue, and its cost."""
     spec = read_run_spec(settings)
     bind(run=spec.name)

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -138,13 +137,9 @@ class LocalWorkers:
                 output=messages,
                 when_orphaned=signal.SIGTERM,
                 pass_fds=[connection.fileno()],
+                ended=self._changed,
             )
-        threading.Thread(target=self._wait_for, args=(process,), daemon=True).start()
         return Agent(name, process, messages, time.monotonic())
-
-    def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
-        process.wait()
-        self._changed()
 
     def _forget(self, slot: int, agent: Agent) -> None:
         said = tail(agent.messages, TAIL_BYTES).rpartition("\n")[2]

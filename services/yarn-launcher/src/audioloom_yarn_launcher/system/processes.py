@@ -10,8 +10,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from audioloom_yarn_launcher.system import die_with_parent
@@ -29,16 +30,17 @@ def start(
     output: int,
     when_orphaned: signal.Signals = signal.SIGKILL,
     pass_fds: Sequence[int] = (),
+    ended: Callable[[], None] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a command in its own process group, without standard input.
 
     Call this from a thread that lives as long as the process may: the kernel takes the end of the
     calling thread for the parent's death, of which it tells by the signal *when_orphaned*. A
-    program that cannot be run ends with 126 or 127.
+    program that cannot be run ends with 126 or 127. A thread calls *ended* when it has ended.
     """
     guard = [sys.executable, "-I", "-S", die_with_parent.__file__]
     parent = [str(int(when_orphaned)), str(os.getpid())]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [*guard, *parent, *command],
         env=dict(environment),
         stdin=subprocess.DEVNULL,
@@ -47,6 +49,14 @@ def start(
         start_new_session=True,
         pass_fds=pass_fds,
     )
+    if ended is not None:
+        threading.Thread(target=_wait, args=(process, ended), daemon=True).start()
+    return process
+
+
+def _wait(process: subprocess.Popen[bytes], ended: Callable[[], None]) -> None:
+    process.wait()
+    ended()
 
 
 def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) -> None:

@@ -277,7 +277,10 @@ class Worker:
         if self._binding.exposed:
             warn(log.output, addresses.exposed_text(self._binding.exposed))
         process = processes.start(
-            command, environment=self._binding.variables(variables), output=log.output
+            command,
+            environment=self._binding.variables(variables),
+            output=log.output,
+            ended=self._wake,
         )
         reported = partial(Put, status_key(rank))
         status = StatusReport(
@@ -305,11 +308,6 @@ class Worker:
         )
         self._heartbeat.watched = WatchedProcess(process.pid, plan.frozen_s / 2)
         self._mine = replace(self._mine, started=True, running=True)
-        threading.Thread(target=self._wait_for, args=(process,), daemon=True).start()
-
-    def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
-        process.wait()
-        self._wake()
 
     def _look_at_process(self) -> None:
         if self._running is None:

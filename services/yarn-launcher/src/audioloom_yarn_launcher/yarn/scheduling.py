@@ -48,20 +48,16 @@ def explain_shortage(answers: Answers) -> str:
     request = _request(application)
     if request is None:
         return NOTHING_ASKED
-    reasons = _limits(application, request, answers)
-    if not reasons:
-        said = dict.fromkeys(_said(answers.activities))
-        reasons = [f"the scheduler says: {each}" for each in said] or [NO_REASON]
-    return f"{request.count} more of {_shown(request.asked)}: {'; '.join(reasons)}"
-
-
-def _limits(application: Json, request: Request, answers: Answers) -> list[str]:
     path = _path(answers.scheduler, str(application.get("queue", "")))
-    return [
+    reasons = [
         *_queue_limits(path, request),
         *_user_limit(path, request, str(application.get("user", ""))),
         *_full_nodes(answers.nodes, request),
     ]
+    if not reasons:
+        said = dict.fromkeys(_said(answers.activities))
+        reasons = [f"the scheduler says: {each}" for each in said] or [NO_REASON]
+    return f"{request.count} more of {_shown(request.asked)}: {'; '.join(reasons)}"
 
 
 def _request(application: Json) -> Request | None:
