@@ -64,10 +64,6 @@ class Use:
     at_work: bool
     last_ns: int
 
-    def needs(self, name: str) -> bool:
-        """Return whether the run may need the archive of that name."""
-        return self.archives is None or name in self.archives
-
 
 def find_archives(root: Location) -> list[Archive]:
     """Find this program's archives under a root, sorted by name; other files are ignored."""
@@ -178,7 +174,8 @@ def unneeded(archives: list[Archive], uses: list[Use], before_ns: int) -> Iterat
     """Select the old archives of this user that no run needs, of those at work or changed since."""
     living = [use for use in uses if use.at_work or use.last_ns > before_ns]
     for archive in archives:
-        needed = any(use.needs(archive.location.name) for use in living)
+        name = archive.location.name
+        needed = any(use.archives is None or name in use.archives for use in living)
         if archive.mine and archive.modified_ns <= before_ns and not needed:
             yield archive
 

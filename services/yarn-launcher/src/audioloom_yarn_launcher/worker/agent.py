@@ -21,17 +21,9 @@ from pathlib import Path
 from audioloom_storage import locate
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous import messages
+from audioloom_yarn_launcher.rendezvous import messages, roles
 from audioloom_yarn_launcher.rendezvous.backend import Equals, KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.causes import describe_end
-from audioloom_yarn_launcher.rendezvous.roles import (
-    SIDECARS,
-    TENSORBOARD,
-    leads,
-    ranks_of,
-    size_of,
-    tasks,
-)
 from audioloom_yarn_launcher.rendezvous.status import status_key
 from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.system import addresses, processes
@@ -116,7 +108,7 @@ class Worker:
         role: str | None = None,
     ) -> None:
         self._store = store
-        self._role, self._is_sidecar = role, role in SIDECARS
+        self._role, self._is_sidecar = role, role in roles.SIDECARS
         self._prefer = prefer
         self._context = context
         self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -208,7 +200,7 @@ class Worker:
         if plan is not None:
             self._plan = messages.decode_plan(plan)
             taken = self._store.get_prefix(messages.RANKS)
-            mine = ranks_of(
+            mine = roles.ranks_of(
                 self._plan.roles,
                 lambda group: group.role == self._role if self._role else not group.sidecar,
             )
@@ -251,17 +243,19 @@ class Worker:
     def _start(self, plan: messages.Plan, membership: messages.Membership) -> None:
         rank, generation = self._position
         folder = locate(plan.folder)
-        size = size_of(plan.roles)
+        size = roles.size_of(plan.roles)
         log = open_log(folder, rank, membership.attempt, size, again=membership.again)
         self._marker = marker(plan, self._context.container or self._mine.id, generation)
-        group, _ = tasks(plan.roles)[rank]
+        group, _ = roles.tasks(plan.roles)[rank]
         # A role's own command has no masked words.
         command = group.command or restore(plan.command, self._context.environment)
         page_port = (
-            addresses.free_port() if leads(plan.roles, rank) or group.role == TENSORBOARD else None
+            addresses.free_port()
+            if roles.leads(plan.roles, rank) or group.role == roles.TENSORBOARD
+            else None
         )
         tensorboard = None
-        if group.role == TENSORBOARD:
+        if group.role == roles.TENSORBOARD:
             below = Path.cwd() if self._context.container else None  # YARN removes it at the end
             here = (self._context.advertise, page_port or 0, self._context.show, below)
             tensorboard = TensorBoard(folder, *here)
