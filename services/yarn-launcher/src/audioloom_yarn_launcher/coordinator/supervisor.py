@@ -114,9 +114,8 @@ def gang_at_work(
         try:
             for reports in (messages.WORKER, messages.SIDECAR):
                 store.subscribe(reports, changed)
-            store.transaction(
-                [], [Put(messages.PLAN, messages.encode(plan))]
-            )  # lets workers claim ranks
+            # The plan lets workers claim ranks.
+            store.transaction([], [Put(messages.PLAN, messages.encode(plan))])
             progress.start()
             yield gang
         finally:

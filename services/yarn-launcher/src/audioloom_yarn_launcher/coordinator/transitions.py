@@ -58,28 +58,24 @@ def running(membership: Membership, reports: Reports, policy: Policy) -> Finishe
 
 def vanished(membership: Membership, reports: Reports) -> dict[int, str]:
     """The members whose keys have vanished before they reported an exit, by rank."""
-    return {
-        rank: member.id
-        for rank, member in enumerate(membership.members)
-        if rank not in reports.exits and reports.ready.get(rank) != member
-    }
+    silent = _without_exit(membership, reports)
+    return {rank: each.id for rank, each in silent.items() if reports.ready.get(rank) != each}
 
 
 def frozen(
     membership: Membership, reports: Reports, silent: Mapping[str, float]
 ) -> dict[int, float]:
     """The *silent* members that have not reported an exit, with their seconds, by rank."""
-    return {
-        rank: silent[member.id]
-        for rank, member in enumerate(membership.members)
-        if rank not in reports.exits and member.id in silent
-    }
+    found = _without_exit(membership, reports)
+    return {rank: silent[each.id] for rank, each in found.items() if each.id in silent}
 
 
 def unreported(membership: Membership, reports: Reports) -> dict[int, str]:
     """The members that have neither vanished nor reported an exit, by rank."""
-    return {
-        rank: member.id
-        for rank, member in enumerate(membership.members)
-        if rank not in reports.exits and reports.ready.get(rank) == member
-    }
+    silent = _without_exit(membership, reports)
+    return {rank: each.id for rank, each in silent.items() if reports.ready.get(rank) == each}
+
+
+def _without_exit(membership: Membership, reports: Reports) -> dict[int, Member]:
+    every = enumerate(membership.members)
+    return {rank: member for rank, member in every if rank not in reports.exits}

@@ -125,10 +125,12 @@ def read_run_status(folder: Location) -> RunStatus:
     committed = exists(folder / MANIFEST_NAME)
     state = _state(attempts, committed=committed)
     pending = None if state in AT_WORK else find_pending(folder, attempts)
-    if state is None and pending is not None:
-        state = _state_before(pending)
-    elif pending is not None and pending.waits:
+    if pending is not None and pending.waits:
         state = "waiting"
+    elif pending is not None and state is None:
+        ended: dict[str, RunState] = {"GONE": "lost", "KILLED": "interrupted"}
+        found = pending.application
+        state = "unknown" if found is None else ended.get(found.state, "failed")
     if state is None:
         raise NoRun(
             "no run lies there",
@@ -177,16 +179,6 @@ def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
             for story in alongside
         ),
     ]
-
-
-def _state_before(pending: Pending) -> RunState:
-    if pending.waits is None:
-        return "unknown"
-    if pending.waits:
-        return "waiting"
-    assert pending.application is not None  # noqa: S101 - or nobody told
-    states: dict[str, RunState] = {"GONE": "lost", "KILLED": "interrupted"}
-    return states.get(pending.application.state, "failed")
 
 
 def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> RunState | None:

@@ -78,11 +78,17 @@ class SkeinStore:
 
     def transaction(self, conditions: Sequence[Equals], operations: Sequence[Put]) -> bool:
         """Apply the operations if all conditions hold; return whether they did."""
+        kv = self._skein.kv
+        conditions = [
+            kv.missing(key) if value is None else kv.value(key) == value.encode()
+            for key, value in conditions
+        ]
+        on_success = [
+            kv.discard(key) if value is None else kv.put(key, value.encode(), owner=owner)
+            for key, value, owner in operations
+        ]
         with as_store_lost(ValueError):  # ValueError: the owner of a key has ended
-            result = self._application.kv.transaction(
-                conditions=[self._condition(each) for each in conditions],
-                on_success=[self._operation(each) for each in operations],
-            )
+            result = self._application.kv.transaction(conditions=conditions, on_success=on_success)
         return bool(result.succeeded)
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
@@ -101,13 +107,3 @@ class SkeinStore:
                 hint()
 
         threading.Thread(target=listen, name="hints", daemon=True).start()
-
-    def _condition(self, condition: Equals) -> Any:
-        if condition.value is None:
-            return self._skein.kv.missing(condition.key)
-        return self._skein.kv.value(condition.key) == condition.value.encode()
-
-    def _operation(self, put: Put) -> Any:
-        if put.value is None:
-            return self._skein.kv.discard(put.key)
-        return self._skein.kv.put(put.key, put.value.encode(), owner=put.owner)
