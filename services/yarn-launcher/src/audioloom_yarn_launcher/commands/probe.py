@@ -4,7 +4,6 @@ import os
 import platform
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from audioloom_storage import StorageError, locate, open_read
 
 from audioloom_yarn_launcher.preflight.local import is_noexec
 from audioloom_yarn_launcher.preflight.node import TOLD, Answer
+from audioloom_yarn_launcher.system.processes import output_of
 from audioloom_yarn_launcher.worker.status_report import ask_gpus
 from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT
 from audioloom_yarn_launcher.yarn.skein_application import current_application
@@ -61,10 +61,4 @@ def look(read: str) -> Answer:
 
 
 def _said(*words: str) -> str:
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=PROGRAM_WITHIN_S
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return (done.stdout + done.stderr).strip()[:MOST_SAID]
+    return output_of(*words, within_s=PROGRAM_WITHIN_S, errors=True).strip()[:MOST_SAID]

@@ -132,14 +132,14 @@ def marked(marker: str) -> list[int]:
 def output_of(*command: str, within_s: float, errors: bool = False) -> str:
     """Run a program; return its output, "" if it cannot be run or does not end in time.
 
-    With *errors* its standard error counts too.
+    With *errors* its standard error counts too, and the reason why it gave no output.
     """
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", check=False, timeout=within_s
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error) if errors else ""
     return done.stdout + (done.stderr if errors else "")
 
 
