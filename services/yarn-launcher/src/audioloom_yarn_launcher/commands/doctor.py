@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -17,7 +16,7 @@ from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.preflight import cluster as cluster_checks
 from audioloom_yarn_launcher.preflight import local
-from audioloom_yarn_launcher.preflight.node import check_node, describe_probe, send_probe
+from audioloom_yarn_launcher.preflight.node import ask_node
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.request import application_shape, worker_resources
 from audioloom_yarn_launcher.settings import DoctorSettings
@@ -137,21 +136,15 @@ def _probe(
     yield from checks.look_at("launcher", ship, SHIP_WITHIN_S)
     if launchers:
         log.info("a container looks at a node")
-        ask = partial(_ask_node, cluster, shape, launchers[0])
+        ask = partial(
+            ask_node,
+            cluster,
+            shape,
+            launcher=launchers[0],
+            kerberos=local.has_kerberos(find_hadoop()),
+            within_s=PROBE_WITHIN_S,
+        )
         yield from checks.look_at("probe", ask, PROBE_WITHIN_S + checks.AT_ONCE_S)
-
-
-def _ask_node(cluster: Cluster, shape: Shape, launcher: str) -> Iterable[checks.CheckResult]:
-    began = time.time()
-    description = describe_probe(shape, launcher=launcher, read=launcher)
-    answer = send_probe(cluster, description, within_s=PROBE_WITHIN_S)
-    return check_node(
-        answer,
-        began=began,
-        ended=time.time(),
-        gpus=shape.roles[WORKER].gpus,
-        kerberos=local.has_kerberos(find_hadoop()),
-    )
 
 
 def _shape(settings: DoctorSettings) -> Shape:

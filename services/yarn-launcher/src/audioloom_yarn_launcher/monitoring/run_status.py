@@ -3,12 +3,10 @@
 import re
 import signal
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from audioloom_manifest.layout import MANIFEST_NAME
-from audioloom_runs.progress import Line
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
@@ -154,30 +152,34 @@ def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
     lines = read_progress(view.folder, NEWEST_ATTEMPTS)
     formed = (each.formed.workers for each in view.attempts if each.formed)
     attempts = Counter(seat.rank for workers in formed for seat in workers)
+
+    def status(
+        seat: WorkerRecord | SidecarEvent, state: str, attempt: int, attempts: int, page: str = ""
+    ) -> WorkerStatus:
+        end = seat if isinstance(seat, WorkerEnd | SidecarEvent) else None
+        if view.over and state in ("running", "restarting"):
+            state = "lost"
+        told = lines.get(seat.rank, [])
+        return WorkerStatus(
+            rank=seat.rank,
+            state=state,
+            host=seat.host,
+            pid=end.pid if end else None,
+            attempts=attempts,
+            exit=_exit(end) if end else "",
+            progress={} if isinstance(seat, SidecarEvent) else newest(told),
+            usage=usage(told, attempt),
+            log=view.folder / log_name(view.folder, seat.rank, attempt) if attempt else None,
+            role=seat.role,
+            page=page if state == "running" else "",
+        )
+
     return [
         *(
-            _status(
-                view,
-                seat,
-                seat.end if isinstance(seat, WorkerEnd) else "running",
-                lines.get(seat.rank, []),
-                attempt=last.number,
-                attempts=attempts[seat.rank],
-            )
+            status(seat, getattr(seat, "end", "running"), last.number, attempts[seat.rank])
             for seat in last.workers
         ),
-        *(
-            _status(
-                view,
-                story.last,
-                story.state,
-                lines.get(story.last.rank, []),
-                attempt=story.last.attempt,
-                attempts=story.starts,
-                page=story.page,
-            )
-            for story in alongside
-        ),
+        *(status(s.last, s.state, s.last.attempt, s.starts, s.page) for s in alongside),
     ]
 
 
@@ -196,34 +198,6 @@ def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> RunState | None
         return "lost"
     at_work: RunState = "running" if last.formed is not None else "forming"
     return at_work if last.ended is None else "restarting"
-
-
-def _status(
-    view: RunStatus,
-    seat: WorkerRecord | SidecarEvent,
-    state: str,
-    lines: Sequence[Line],
-    *,
-    attempt: int,
-    attempts: int,
-    page: str = "",
-) -> WorkerStatus:
-    end = seat if isinstance(seat, WorkerEnd | SidecarEvent) else None
-    if view.over and state in ("running", "restarting"):
-        state = "lost"
-    return WorkerStatus(
-        rank=seat.rank,
-        state=state,
-        host=seat.host,
-        pid=end.pid if end else None,
-        attempts=attempts,
-        exit=_exit(end) if end else "",
-        progress={} if isinstance(seat, SidecarEvent) else newest(lines),
-        usage=usage(lines, attempt),
-        log=view.folder / log_name(view.folder, seat.rank, attempt) if attempt else None,
-        role=seat.role,
-        page=page if state == "running" else "",
-    )
 
 
 def _exit(end: WorkerEnd | SidecarEvent) -> str:

@@ -1,8 +1,8 @@
 """The check of a node: a container that `doctor` sends there, and its answer."""
 
 import shlex
+import time
 from collections.abc import Iterator
-from typing import Any
 
 from audioloom_stage.checks import CheckResult, failure, ok, warning
 from pydantic import BaseModel, ConfigDict
@@ -113,22 +113,24 @@ def _clock(answer: Answer, began: float, ended: float) -> CheckResult:
     return ok("node's clock", f"within {ended - began + skew:.0f} s of this one")
 
 
-def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
-    """Describe the probe's application: a run's master alone, with the GPUs of a worker."""
+def ask_node(
+    cluster: Cluster, shape: Shape, *, launcher: str, kerberos: bool, within_s: float
+) -> Iterator[CheckResult]:
+    """Submit a probe, a run's master alone with the GPUs of a worker, and interpret its answer.
+
+    It reads the archive of the launcher. StageError if no answer comes back, and why.
+    """
+    began, gpus = time.time(), shape.roles[WORKER].gpus
     whole = describe(shape, launcher=launcher, folder="")
     shipped = whole["services"][WORKER]["files"]
     master = whole["master"] | {
-        "resources": whole["master"]["resources"] | {"gpus": shape.roles[WORKER].gpus},
+        "resources": whole["master"]["resources"] | {"gpus": gpus},
         "files": {name: shipped[name] for name in (LAUNCHER, ENVIRONMENT) if name in shipped},
         "script": f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher probe"
-        f" {shlex.quote(read)}\n",
+        f" {shlex.quote(launcher)}\n",
     }
-    return whole | {"name": "audioloom doctor", "services": {}, "master": master}
-
-
-def send_probe(cluster: Cluster, description: dict[str, Any], *, within_s: float) -> Answer:
-    """Submit the probe and wait for its answer; StageError if none comes back, and why."""
-    application = cluster.submit(description)
+    probe = whole | {"name": "audioloom doctor", "services": {}, "master": master}
+    application = cluster.submit(probe)
     poll(lambda: cluster.report(application).ended, every_s=LOOK_EVERY_S, within_s=within_s)
     report = cluster.report(application)
     if not report.ended:
@@ -141,4 +143,5 @@ def send_probe(cluster: Cluster, description: dict[str, Any], *, within_s: float
     told = report.diagnostics.strip()
     if not told.startswith(TOLD):
         raise explain(report.diagnostics, application=application)
-    return Answer.model_validate_json(told.removeprefix(TOLD))
+    answer = Answer.model_validate_json(told.removeprefix(TOLD))
+    return check_node(answer, began=began, ended=time.time(), gpus=gpus, kerberos=kerberos)
