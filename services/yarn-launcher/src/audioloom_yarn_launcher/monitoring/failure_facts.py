@@ -1,7 +1,7 @@
 """The facts on a run's attempts, from records, progress, logs and YARN, and the first cause."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from audioloom_runs.progress import Line
 from audioloom_storage import Location
@@ -33,7 +33,7 @@ class Explanation:
 
     known: Mapping[int, AttemptFacts]
     ranked: Mapping[int, FailureCause | None]
-    first: FailureCause | None
+    first: FailureCause | None = None
 
     @property
     def bad(self) -> list[FailureCause]:
@@ -50,10 +50,9 @@ def explained(view: RunStatus) -> Explanation:
         )
         for each in view.attempts
     }
-    ranked = {number: rank_attempt(each) for number, each in known.items()}
-    bad = [each for each in ranked.values() if each is not None]
+    found = Explanation(known, {number: rank_attempt(each) for number, each in known.items()})
     done = view.state in ("committed", "finished")
-    return Explanation(known, ranked, None if done else root_cause(bad))
+    return found if done else replace(found, first=root_cause(found.bad))
 
 
 def facts_of(
