@@ -1,9 +1,12 @@
 import json
 from dataclasses import replace
 
+from audioloom_stage.redaction import MASK, redact_words
 from audioloom_yarn_launcher.rendezvous.messages import Member, Membership, Plan
 from audioloom_yarn_launcher.rendezvous.roles import Group, leads, of_workers
-from audioloom_yarn_launcher.worker.environment import environment, tf_config
+from audioloom_yarn_launcher.worker.environment import environment, hidden, restore, tf_config
+from hypothesis import given
+from hypothesis import strategies as st
 
 MEMBERS = tuple(Member(f"worker-{n}", f"node-{n}:{n}", f"node-{n}", n) for n in (5, 6))
 MEMBERSHIP = Membership(attempt=4, generation=2, members=MEMBERS)
@@ -71,3 +74,23 @@ def test_the_environment_is_the_workers_and_says_who_it_is() -> None:
         "AUDIOLOOM_RUN_ATTEMPT": "4",
         "AUDIOLOOM_RUN_GENERATION": "2",
     } == environment(base, PLAN, MEMBERSHIP, 0, page_port=6006)
+
+
+WORDS = st.lists(
+    st.one_of(
+        st.text(max_size=12),
+        st.sampled_from(["--password", "--token", "TOKEN=a", "x://u:p@h", "-Dsecret=b", MASK]),
+    ),
+    max_size=6,
+)
+
+
+def test_what_hides_nothing_needs_no_variable() -> None:
+    """Such a command is the usual one."""
+    assert {} == hidden(["audioloom-trainer", "run", "--epochs=20"])
+
+
+@given(WORDS)
+def test_what_is_masked_can_be_restored(command: list[str]) -> None:
+    """Word for word: the command runs as it was given."""
+    assert tuple(command) == restore(redact_words(command), hidden(command))

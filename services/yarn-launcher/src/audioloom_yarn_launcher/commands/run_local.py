@@ -18,7 +18,7 @@ from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.addresses import NoAddress, own_address, own_addresses
-from audioloom_yarn_launcher.system.redaction import hidden
+from audioloom_yarn_launcher.worker.environment import hidden
 
 ADDRESS = "127.0.0.1"
 

@@ -22,7 +22,7 @@ from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Localization, record_submission
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
-from audioloom_yarn_launcher.system.redaction import hidden
+from audioloom_yarn_launcher.worker.environment import hidden
 from audioloom_yarn_launcher.yarn import application_spec, configuration, localization
 from audioloom_yarn_launcher.yarn.container_variables import docker_variables
 from audioloom_yarn_launcher.yarn.credentials import read_login

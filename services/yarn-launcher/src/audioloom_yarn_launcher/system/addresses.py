@@ -2,7 +2,7 @@
 
 TensorFlow's server listens at every address of its machine, whatever TF_CONFIG says. So a command
 starts with a small library (csrc/bind_address.c) that binds such servers to the address in its
-environment. A program without glibc bypasses the library; `socket_watch` warns about it.
+environment. A program without glibc bypasses the library; `SocketWatch` warns about it.
 """
 
 import array

@@ -28,14 +28,12 @@ from audioloom_yarn_launcher.rendezvous.status import status_key
 from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.system import addresses, processes
 from audioloom_yarn_launcher.system.files import is_full, tail
-from audioloom_yarn_launcher.system.redaction import restore
-from audioloom_yarn_launcher.worker.environment import environment, marker
-from audioloom_yarn_launcher.worker.heartbeat import Heartbeat, WatchedProcess
+from audioloom_yarn_launcher.worker.environment import environment, marker, restore
 from audioloom_yarn_launcher.worker.log import DirectLog, PublishedLog, open_log, warn
-from audioloom_yarn_launcher.worker.socket_watch import SocketWatch
 from audioloom_yarn_launcher.worker.state_machine import Action, State, next_action
 from audioloom_yarn_launcher.worker.status_report import PROGRESS, ProgressFeed, StatusReport
 from audioloom_yarn_launcher.worker.tensorboard import TensorBoard
+from audioloom_yarn_launcher.worker.watches import Heartbeat, SocketWatch, WatchedProcess
 
 TAIL_BYTES = 2048
 CLAIM_AGAIN_S = 0.25

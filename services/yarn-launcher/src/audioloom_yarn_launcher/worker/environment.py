@@ -1,18 +1,22 @@
-"""The environment variables that describe a program's place in its gang.
+"""The environment variables that describe a program's place in its gang, and its secrets.
 
+The masked words of a command travel in a variable that workers do not pass on to the command.
 TensorFlow needs only TF_CONFIG. Scripts for TonY also read JOB_NAME, TASK_INDEX, TASK_NUM,
 CLUSTER_SPEC, IS_CHIEF and TB_PORT, so these are set too.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from audioloom_stage.redaction import redact_words
 
 from audioloom_yarn_launcher.rendezvous.messages import Membership, Plan
 from audioloom_yarn_launcher.rendezvous.roles import by_role, leads, tasks
-from audioloom_yarn_launcher.system.redaction import VARIABLE as SECRETS
 
 PAGE_PORT = "TB_PORT"
+SECRETS = "AUDIOLOOM_RUN_SECRETS"
+"""For workers: what the masked words are, by their place in the command, as JSON."""
 _NOT_ITS_OWN = (PAGE_PORT, SECRETS)
 
 
@@ -60,3 +64,18 @@ def environment(
         "AUDIOLOOM_RUN_GENERATION": str(membership.generation),
     }
     return found if page_port is None else {**found, PAGE_PORT: str(page_port)}
+
+
+def hidden(command: Sequence[str]) -> dict[str, str]:
+    """Encode the words that `redact_words` masks as a variable for workers; {} without any."""
+    masked = redact_words(command)
+    words = {str(place): word for place, word in enumerate(command) if masked[place] != word}
+    if not words:
+        return {}
+    return {SECRETS: json.dumps(words)}
+
+
+def restore(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Restore the words that `redact_words` masked, from the variable that `hidden` made."""
+    words = json.loads(variables.get(SECRETS, "{}"))
+    return tuple(words.get(str(place), word) for place, word in enumerate(command))
