@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import BadArchive
-from audioloom_yarn_launcher.yarn.archive_check import check_members
+from audioloom_yarn_launcher.yarn.localization import check_members
 
 OURS = f"{'a' * 64}.tar.gz"
 

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from audioloom_yarn_launcher.yarn.container_variables import VARIABLE, carry, unwrap
+from audioloom_yarn_launcher.yarn.application_spec import CARRIED, carry, unwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs"
 def test_what_a_script_would_change_is_wrapped_up(value: str) -> None:
     """Quotes, dollars, backticks, backslashes, lines, and YARN's own signs."""
     carried = carry({"A": value, "B": "plain"})
-    assert {"B", VARIABLE} == set(carried)
+    assert {"B", CARRIED} == set(carried)
     assert {"A": value, "B": "plain"} == unwrap(carried)
 
 

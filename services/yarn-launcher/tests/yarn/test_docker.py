@@ -1,6 +1,6 @@
 import pytest
 from audioloom_yarn_launcher.settings import RunSettings
-from audioloom_yarn_launcher.yarn.container_variables import docker_variables
+from audioloom_yarn_launcher.yarn.application_spec import docker_variables
 from pydantic import ValidationError
 
 

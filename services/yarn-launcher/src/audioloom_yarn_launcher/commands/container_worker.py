@@ -15,8 +15,7 @@ from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
 from audioloom_yarn_launcher.system.addresses import NoAddress, own_address
 from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, Worker, work
-from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT, NODE_PYTHON
-from audioloom_yarn_launcher.yarn.container_variables import unwrap
+from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT, NODE_PYTHON, unwrap
 from audioloom_yarn_launcher.yarn.skein_application import (
     SkeinStore,
     as_store_lost,

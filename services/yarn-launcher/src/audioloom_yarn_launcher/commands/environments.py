@@ -25,8 +25,7 @@ from audioloom_yarn_launcher.runs.layout import entries
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.submissions import read_submissions
 from audioloom_yarn_launcher.settings import PROGRAM
-from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
-from audioloom_yarn_launcher.yarn.localization import FOLDER
+from audioloom_yarn_launcher.yarn.localization import FOLDER, PACKED_BY_US
 
 _COLUMNS = ("bytes", "changed", "read by", "runs", "at work", "archive")
 # Other stages put Spark's jars there; only their unfinished archives are removed here.

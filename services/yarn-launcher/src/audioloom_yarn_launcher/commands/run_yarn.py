@@ -24,7 +24,6 @@ from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.worker.environment import hidden
 from audioloom_yarn_launcher.yarn import application_spec, configuration, localization
-from audioloom_yarn_launcher.yarn.container_variables import docker_variables
 from audioloom_yarn_launcher.yarn.credentials import read_login
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, connect
 
@@ -117,7 +116,9 @@ def _shape(settings: RunSettings, spec: RunSpec) -> application_spec.Shape:
 
 def _variables(settings: RunSettings) -> dict[str, str]:
     given = read_variables(settings.env, os.environ)
-    docker = docker_variables(settings.docker_image, settings.docker_mount, settings.docker_network)
+    docker = application_spec.docker_variables(
+        settings.docker_image, settings.docker_mount, settings.docker_network
+    )
     if twice := sorted(given.keys() & docker.keys()):
         raise Usage(
             "a variable of --env is set by a flag too",

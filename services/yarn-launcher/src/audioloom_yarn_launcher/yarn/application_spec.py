@@ -4,18 +4,27 @@ The coordinator runs in the application master's container, so the run goes on w
 submitted it has ended. Workers are containers of one service that starts with none: the coordinator
 requests them. Coordinator and workers use the launcher's own environment. The command uses a
 separate environment, and neither is on the other's path.
+
+YARN writes the variables of a container into a shell script, unescaped between double quotes: a
+quote ends the value, `$NAME` and backticks are executed, `{{NAME}}` is another variable and `<CPS>`
+a colon (Hadoop's ContainerLaunch). A PYTHONPATH would mislead other programs of the container. So
+these variables are encoded in one variable that only workers read.
+
+Docker needs nodes with LinuxContainerExecutor and Docker as an allowed runtime.
 """
 
+import base64
+import json
+import re
 import shlex
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.limits import Resources
-from audioloom_yarn_launcher.yarn.container_variables import carry
 
 PROGRAM = "audioloom-yarn-launcher"
 LAUNCHER, ENVIRONMENT = "launcher", "environment"
@@ -173,3 +182,54 @@ def _file(source: str) -> dict[str, str]:
 
 def _resources(asked: Resources) -> dict[str, int]:
     return {"memory": asked.memory_mb, "vcores": asked.vcores, "gpus": asked.gpus}
+
+
+CARRIED = "AUDIOLOOM_RUN_VARIABLES"
+"""JSON in base64, which no script changes."""
+
+ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
+"""Variables of the node or of the launcher's own environment, not for the command."""
+
+_PLAIN = re.compile(r"""(?!.*(?:\{\{|\}\}|<CPS>))[^"$`\\\n\r]*""")
+_RUNTIME = "YARN_CONTAINER_RUNTIME_"  # the NodeManager itself reads these, not through the script
+
+
+def carry(variables: Mapping[str, str]) -> dict[str, str]:
+    """Encode the variables that YARN would change, for the environment of a container."""
+    plain = {
+        name: value
+        for name, value in variables.items()
+        if name.startswith(_RUNTIME) or (name not in ONLY_OURS and _PLAIN.fullmatch(value))
+    }
+    wrapped = {name: value for name, value in variables.items() if name not in plain}
+    if not wrapped:
+        return plain
+    return {**plain, CARRIED: base64.b64encode(json.dumps(wrapped).encode()).decode()}
+
+
+def unwrap(variables: Mapping[str, str]) -> dict[str, str]:
+    """Decode the command's variables from the environment of its container."""
+    found = {name: value for name, value in variables.items() if name not in ONLY_OURS}
+    wrapped: dict[str, str] = json.loads(base64.b64decode(found.pop(CARRIED, "")) or "{}")
+    return found | wrapped
+
+
+PREFIX = f"{_RUNTIME}DOCKER_"
+
+
+def docker_variables(
+    image: str | None, mounts: Sequence[str], network: str | None
+) -> dict[str, str]:
+    """Return the variables that start a container in a Docker image; {} without an image.
+
+    A mount, `SOURCE:DESTINATION`, is read-only by default.
+    """
+    if image is None:
+        return {}
+    found = {f"{_RUNTIME}TYPE": "docker", f"{PREFIX}IMAGE": image}
+    if mounts:
+        whole = (m if m.endswith((":ro", ":rw")) else f"{m}:ro" for m in mounts)
+        found[f"{PREFIX}MOUNTS"] = ",".join(whole)
+    if network is not None:
+        found[f"{PREFIX}CONTAINER_NETWORK"] = network
+    return found
