@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.runs.application import ApplicationEnd, close_recor
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_alive
 from audioloom_yarn_launcher.settings import PROGRAM, KillSettings
-from audioloom_yarn_launcher.system.polling import poll
+from audioloom_yarn_launcher.system.waiting import poll
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.credentials import Login, read_login
 from audioloom_yarn_launcher.yarn.skein_client import connect

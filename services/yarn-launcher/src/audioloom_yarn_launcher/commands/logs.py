@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.runs.application import report_pending
 from audioloom_yarn_launcher.runs.layout import appends
 from audioloom_yarn_launcher.runs.sidecar_events import read_histories
 from audioloom_yarn_launcher.settings import PROGRAM, LogsSettings
-from audioloom_yarn_launcher.system.parallel import ahead
+from audioloom_yarn_launcher.system.waiting import ahead
 
 LOOK_AGAIN_S, LOOK_AGAIN_REMOTE_S = 0.3, 1.0
 LISTS_A_LOOK = 20

@@ -18,7 +18,7 @@ from audioloom_yarn_launcher.monitoring.root_cause import (
 )
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerRecord
-from audioloom_yarn_launcher.system.parallel import ahead
+from audioloom_yarn_launcher.system.waiting import ahead
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 

@@ -10,7 +10,7 @@ from audioloom_storage import Location, NotFound, open_read
 from audioloom_yarn_launcher.monitoring.error_lines import shortened
 from audioloom_yarn_launcher.rendezvous.status import NUMBERS, PEERS
 from audioloom_yarn_launcher.runs.layout import entries
-from audioloom_yarn_launcher.system.parallel import ahead
+from audioloom_yarn_launcher.system.waiting import ahead
 
 MOST_BYTES, TRIES = 16 << 20, 3
 PROGRESS = (*NUMBERS, "event", "time", "attempt")

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from audioloom_hadoop.rest import fetch
 
 from audioloom_yarn_launcher.errors import NoCluster
-from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.system.processes import output_of
+from audioloom_yarn_launcher.system.waiting import poll
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.containers import ContainerState
 

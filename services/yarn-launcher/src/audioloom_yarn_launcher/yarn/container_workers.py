@@ -11,7 +11,7 @@ from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.backend import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.roles import Group
-from audioloom_yarn_launcher.system.polling import poll
+from audioloom_yarn_launcher.system.waiting import poll
 from audioloom_yarn_launcher.yarn import containers
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated

@@ -1,5 +1,7 @@
-"""Work in several threads at once, whose results come in order."""
+"""Wait for answers: of a condition that is polled, and of work in several threads at once."""
 
+import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,6 +11,19 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 AT_ONCE = 32
+
+
+def poll(
+    probe: Callable[[], Answer | None], *, every_s: float, within_s: float = math.inf
+) -> Answer | None:
+    """Call *probe* until its answer is true or the time is over; return the last answer."""
+    deadline = time.monotonic() + within_s
+    while True:
+        answer = probe()
+        left = deadline - time.monotonic()
+        if answer or left <= 0:
+            return answer
+        time.sleep(min(every_s, left))
 
 
 def ahead(work: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:

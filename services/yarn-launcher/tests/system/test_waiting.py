@@ -1,7 +1,7 @@
 import threading
 
 import pytest
-from audioloom_yarn_launcher.system.parallel import AT_ONCE, ahead
+from audioloom_yarn_launcher.system.waiting import AT_ONCE, ahead
 
 
 def test_an_error_is_raised_in_its_turn() -> None:
