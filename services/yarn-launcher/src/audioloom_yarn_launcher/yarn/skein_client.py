@@ -170,10 +170,18 @@ def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
     check_programs()
     check_reachable(hadoop)
     skein = import_skein()
+
+    class Driver(skein.Client):  # type: ignore[misc, name-defined]
+        """A client that is destroyed without an error if its driver did not start."""
+
+        def __init__(self, **more: Any) -> None:
+            self._proc = None
+            super().__init__(**more)
+
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "driver.log")
         start = partial(
-            _driver(skein),
+            Driver,
             log=str(log),
             log_level="WARN",
             java_options=[DRIVER_MEMORY],
@@ -195,17 +203,6 @@ def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
             yield cluster
         finally:
             cluster.close()
-
-
-def _driver(skein: Any) -> Any:
-    class Driver(skein.Client):  # type: ignore[misc]
-        """A client that is destroyed without an error if its driver did not start."""
-
-        def __init__(self, **more: Any) -> None:
-            self._proc = None
-            super().__init__(**more)
-
-    return Driver
 
 
 def tail_of(log: Path) -> str:
