@@ -10,7 +10,6 @@ from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.application_spec import (
     HEARTBEAT_MS,
     Shape,
-    archive_suffix,
     check_fits,
     describe,
     write_heartbeat,
@@ -156,14 +155,6 @@ def test_a_script_is_one_line_that_repeats_nothing() -> None:
 def test_memory_is_read(text: str, mib: int) -> None:
     """With or without a space."""
     assert mib == mebibytes(Size.parse(text))
-
-
-@pytest.mark.parametrize(
-    ("uri", "suffix"), [("a/b.tar.gz", ".tar.gz"), ("b.zip", ".zip"), ("b.tar.zst", None)]
-)
-def test_only_what_yarn_unpacks_is_an_archive(uri: str, suffix: str | None) -> None:
-    """It knows no zstd."""
-    assert suffix == archive_suffix(uri)
 
 
 def test_an_application_leads_to_the_folder_of_its_run() -> None:

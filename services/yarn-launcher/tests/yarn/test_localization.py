@@ -30,6 +30,16 @@ def test_an_environment_must_be_there_and_be_an_archive(tmp_path: Path) -> None:
     assert f"file://{tmp_path}/x.tar.gz" == check_archive(str(tmp_path / "x.tar.gz"))
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("b.tar.gz", "no such"), ("b.zip", "no such"), ("b.tar.zst", "YARN cannot unpack")],
+)
+def test_only_what_yarn_unpacks_is_an_archive(tmp_path: Path, name: str, told: str) -> None:
+    """It knows no zstd."""
+    with pytest.raises(InputMissing, match=told):
+        check_archive(str(tmp_path / name))
+
+
 @pytest.mark.parametrize(("then", "error"), [(None, InputMissing), (b"other", BadArchive)])
 def test_an_environment_is_looked_at_again_after_the_wait(
     tmp_path: Path,

@@ -20,7 +20,7 @@ import shlex
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
@@ -44,7 +44,6 @@ folder. So the cluster's own files stay unchanged."""
 MASTERS = 2
 """When one is lost with its coordinator, YARN starts another, which goes on with the run. skein has
 YARN do that after a run that failed, too: the second one finds so, and ends in the same way."""
-_TYPES = (".tar.gz", ".tgz", ".zip")
 _SITE = f"""\
 <configuration>
   <property><name>yarn.am.liveness-monitor.expiry-interval-ms</name>\
@@ -162,12 +161,6 @@ def write_heartbeat(jar: Path) -> None:
     """Write the jar that sets the interval; it must be on the application master's class path."""
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("hadoop-site.xml", _SITE)
-
-
-def archive_suffix(uri: str) -> str | None:
-    """Return the suffix of an archive that YARN can unpack (`.tar.gz`, `.tgz`, `.zip`), or None."""
-    name = PurePosixPath(uri).name
-    return next((suffix for suffix in _TYPES if name.endswith(suffix)), None)
 
 
 def _archive(uri: str, *, public: bool = False) -> dict[str, Any]:

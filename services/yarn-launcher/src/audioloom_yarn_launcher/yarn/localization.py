@@ -21,10 +21,11 @@ from audioloom_stage.errors import InputMissing, Usage
 from audioloom_storage import Location, StorageError, exists, is_own, locate, open_read
 
 from audioloom_yarn_launcher.errors import BadArchive
-from audioloom_yarn_launcher.yarn.application_spec import PROGRAM, archive_suffix
+from audioloom_yarn_launcher.yarn.application_spec import PROGRAM
 from audioloom_yarn_launcher.yarn.archive_members import first_fault
 
 FOLDER = "environments"
+_ARCHIVES = (".tar.gz", ".tgz", ".zip")  # that YARN can unpack
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^\]]*)\])?")
 _OF_AN_EXTRA = re.compile(r""";.*\bextra *== *['"]([^'"]+)""")
 
@@ -66,7 +67,7 @@ def check_archive(text: str) -> str:
     InputMissing if not, or BadArchive from `check_members`.
     """
     location = locate(text)
-    if archive_suffix(location.name) is None:
+    if not location.name.endswith(_ARCHIVES):
         raise InputMissing(
             "YARN cannot unpack that environment",
             where=location,
