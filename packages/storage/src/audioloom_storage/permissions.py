@@ -5,7 +5,7 @@ not be entered.
 """
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Holder
+from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.errors import PermissionDenied
 from audioloom_storage.location import Location
 from audioloom_storage.read import stat
@@ -52,8 +52,8 @@ def is_own(location: Location) -> bool:
 
     This tells a file of this user from one that others planted under a name they could guess.
     """
-    held = _holder(location)
-    return held.owner == held.user and not held.mode & _OTHERS_WRITE
+    held = _lstat(location)
+    return held.owner == backend_of(location).user(location) and not held.mode & _OTHERS_WRITE
 
 
 def is_guarded(folder: Location) -> bool:
@@ -63,8 +63,8 @@ def is_guarded(folder: Location) -> bool:
     `/`. Others may not write them, or only their own entries (the sticky bit). A link on the way
     counts as open to others, because the folders above its target are not checked.
     """
-    held = [_holder(each) for each in (*_above(folder), folder)]
-    trusted = {held[0].owner, held[-1].user}
+    held = [_lstat(each) for each in (*_above(folder), folder)]
+    trusted = {held[0].owner, backend_of(folder).user(folder)}
     return all(
         each.owner in trusted and (not each.mode & _OTHERS_WRITE or bool(each.mode & _STICKY))
         for each in held
@@ -84,6 +84,6 @@ def _above(location: Location) -> list[Location]:
     return above[::-1]
 
 
-def _holder(location: Location) -> Holder:
+def _lstat(location: Location) -> Entry:
     step(Step.READ, location)
-    return backend_of(location).holder(location)
+    return backend_of(location).lstat(location)

@@ -160,9 +160,8 @@ def test_odd_names_come_back(folder: Location, name: str) -> None:
         pytest.skip("the S3 server of these tests takes no line break in a key")
     publish(folder / name / name, b"odd")
     (entry,) = walk(folder)
-    assert (
-        Entry(folder / name / name, 3, entry.modified_ns, is_folder=False, mode=entry.mode) == entry
-    )
+    told = {"modified_ns": entry.modified_ns, "mode": entry.mode, "owner": entry.owner}
+    assert Entry(folder / name / name, size=3, is_folder=False, **told) == entry
     assert b"odd" == read_bytes(locate(entry.location.uri), limit=3)
     assert b"odd" == read_bytes(locate(str(entry.location)), limit=3)
 

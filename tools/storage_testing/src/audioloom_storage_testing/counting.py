@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from audioloom_storage.backend.protocol import Backend, Entry, Holder, Writer
+from audioloom_storage.backend.protocol import Backend, Entry, Writer
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
@@ -98,9 +98,12 @@ class _Counted(StagedBackend):
         self._count(Call.STAT)
         return self._backend.stat(location)
 
-    def holder(self, location: Location) -> Holder:
+    def lstat(self, location: Location) -> Entry:
         self._count(Call.STAT)
-        return self._backend.holder(location)
+        return self._backend.lstat(location)
+
+    def user(self, location: Location) -> str:
+        return self._backend.user(location)  # HDFS is asked once a process
 
     def set_permissions(self, location: Location, mode: int) -> None:
         self._count(Call.SET_PERMISSIONS)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Backend, Entry, Holder
+from audioloom_storage.backend.protocol import Backend, Entry
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import (
     IsAFolder,
@@ -30,6 +30,7 @@ from audioloom_storage_testing.stand_in import StandIn
 
 Loss = Literal["", "request", "answer"]
 _TRIES = 3
+_ME = "me"
 
 
 @dataclass
@@ -73,14 +74,20 @@ class MemoryStore(StagedBackend, StandIn):
     def stat(self, location: Location) -> Entry:
         """One entry."""
         if self._is_folder(location):
-            return Entry(location, 0, 0, is_folder=True, mode=self._folders.get(location, 0o755))
+            mode = self._folders.get(location, 0o755)
+            return Entry(location, 0, 0, is_folder=True, mode=mode, owner=_ME)
         found = self._file(location)
         size, modified_ns = len(found.data), found.modified_ns
-        return Entry(location, size, modified_ns, is_folder=False, mode=found.mode)
+        return Entry(location, size, modified_ns, is_folder=False, mode=found.mode, owner=_ME)
 
-    def holder(self, location: Location) -> Holder:
+    def lstat(self, location: Location) -> Entry:
+        """One entry: there are no links."""
+        return self.stat(location)
+
+    def user(self, location: Location) -> str:
         """Nobody else is there to hold anything."""
-        return Holder("me", "me", self.stat(location).mode)
+        del location
+        return _ME
 
     def set_permissions(self, location: Location, mode: int) -> None:
         """Nobody else is there to refuse it to."""

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
-from audioloom_storage.backend.protocol import Backend, Entry, Holder, Writer
+from audioloom_storage.backend.protocol import Backend, Entry, Writer
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.backend.temporary import finished_path
 from audioloom_storage.errors import NoSpace, Unavailable, UnknownOutcome
@@ -139,8 +139,11 @@ class _Unreliable(StagedBackend):
     def stat(self, location: Location) -> Entry:
         return self._ask("stat", location, lambda: self._backend.stat(location))
 
-    def holder(self, location: Location) -> Holder:
-        return self._ask("holder", location, lambda: self._backend.holder(location))
+    def lstat(self, location: Location) -> Entry:
+        return self._ask("lstat", location, lambda: self._backend.lstat(location))
+
+    def user(self, location: Location) -> str:
+        return self._backend.user(location)
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
         return self._ask("list", location, lambda: self._backend.list_folder(location))

@@ -17,7 +17,8 @@ class Entry:
         modified_ns: last change, nanoseconds since 1970-01-01 UTC.
         is_folder: a folder, or a link to one.
         is_link: a symbolic link, whatever it leads to.
-        mode: permissions as for `chmod`: 0o644.
+        mode: permissions as for `chmod`: 0o644; 0o777 for a link itself.
+        owner: the owner's name, as the storage spells it; "" where an object has none.
     """
 
     location: Location
@@ -26,21 +27,7 @@ class Entry:
     is_folder: bool
     is_link: bool = False
     mode: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """The owner and the permissions of a file or a folder.
-
-    Args:
-        owner: the owner's name, as the storage spells it.
-        user: the storage's name for the user of this process; "" where the storage does not say.
-        mode: permissions as for `chmod`; 0o777 for a link.
-    """
-
-    owner: str
-    user: str
-    mode: int
+    owner: str = ""
 
 
 class Writer(Protocol):
@@ -77,8 +64,11 @@ class Backend(Protocol):
     def stat(self, location: Location) -> Entry:
         """Describe an entry. Raise NotFound if it is missing, or if a link leads nowhere."""
 
-    def holder(self, location: Location) -> Holder:
-        """Describe who holds the entry itself, following no link. Raise NotFound if missing."""
+    def lstat(self, location: Location) -> Entry:
+        """Describe the entry itself, following no link. Raise NotFound if it is missing."""
+
+    def user(self, location: Location) -> str:
+        """Return the storage's name for the user of this process; "" where it does not say."""
 
     def set_permissions(self, location: Location, mode: int) -> None:
         """Change the permissions. Raise PermissionDenied if the entry belongs to another user."""

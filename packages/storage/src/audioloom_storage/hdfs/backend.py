@@ -10,13 +10,13 @@ from typing import BinaryIO, cast
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
 from audioloom_storage import errors
-from audioloom_storage.backend.protocol import Backend
+from audioloom_storage.backend.protocol import Backend, Entry
 from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.hdfs.client import Connection, connection_to
 from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.settings import default_replication, umask
 from audioloom_storage.location import Location
-from audioloom_storage.remote.backend import HadoopBackend, Status
+from audioloom_storage.remote.backend import HadoopBackend
 from audioloom_storage.remote.range_reader import open_ranges
 from audioloom_storage.remote.retry import Busy, Outage, RetryingWriter
 
@@ -37,14 +37,23 @@ class _Hdfs(HadoopBackend[Client]):
                 connection.user = connection.retry.run(partial(_owner_made, connection, folder))
         return connection.user
 
-    def status(self, location: Location) -> Status:
-        return _status(
-            self.ask(location, lambda client: client.get_file_info(location.path), looking=True)
-        )
+    def stat(self, location: Location) -> Entry:
+        found = self.ask(location, lambda client: client.get_file_info(location.path), looking=True)
+        return self.entry(location, found)
 
-    def statuses(self, location: Location) -> list[tuple[str, Status]]:
+    def statuses(self, location: Location) -> list[tuple[str, FileStatus]]:
         connection = connection_to(location)
         return connection.retry.run(lambda: _listing(connection, location))
+
+    def entry(self, location: Location, status: FileStatus) -> Entry:
+        return Entry(
+            location,
+            size=0 if status.isdir else status.length,
+            modified_ns=status.modification_time * 1_000_000,
+            is_folder=status.isdir,
+            mode=int(status.permission) & 0o7777,
+            owner=status.owner,
+        )
 
     def set_permissions(self, location: Location, mode: int) -> None:
         self.ask(location, lambda client: client.set_permission(location.path, mode), looking=True)
@@ -93,18 +102,8 @@ class _Hdfs(HadoopBackend[Client]):
         return open_ranges(location, reading.size, reading.range, connection_to(location).retry)
 
 
-def _status(found: FileStatus) -> Status:
-    return Status(
-        size=0 if found.isdir else found.length,
-        modified_ns=found.modification_time * 1_000_000,
-        is_folder=found.isdir,
-        owner=found.owner,
-        mode=int(found.permission) & 0o7777,
-    )
-
-
-def _listing(connection: Connection, location: Location) -> list[tuple[str, Status]]:
-    named: list[tuple[str, Status]] = []
+def _listing(connection: Connection, location: Location) -> list[tuple[str, FileStatus]]:
+    named: list[tuple[str, FileStatus]] = []
     begin = len(location.path.rstrip("/")) + 1
     statuses: Iterator[FileStatus] = iter(())
 
@@ -115,7 +114,7 @@ def _listing(connection: Connection, location: Location) -> list[tuple[str, Stat
         return list(itertools.islice(statuses, _NAMES_AT_A_TIME))
 
     while batch := connection.attempt(location, ask):
-        named += [(status.path[begin:], _status(status)) for status in batch]
+        named += [(status.path[begin:], status) for status in batch]
     return named
 
 

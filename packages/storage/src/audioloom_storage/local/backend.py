@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Backend, Entry, Holder
+from audioloom_storage.backend.protocol import Backend, Entry
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder
 from audioloom_storage.local.commit import commit, keep_names
@@ -72,11 +72,13 @@ class _Local(StagedBackend):
         """Move the file by the first way that its file system knows."""
         commit(temporary, target)
 
-    def holder(self, location: Location) -> Holder:
-        """Return owner and user as numbers: not every user has a name."""
+    def lstat(self, location: Location) -> Entry:
         with translating(location, looking=True):
             found = os.lstat(location.path)
-        return Holder(str(found.st_uid), str(os.geteuid()), kinds.S_IMODE(found.st_mode))
+        return _entry(location, found, is_link=kinds.S_ISLNK(found.st_mode))
+
+    def user(self, location: Location) -> str:
+        return str(os.geteuid())
 
     def set_permissions(self, location: Location, mode: int) -> None:
         with translating(location, looking=True):
@@ -173,8 +175,8 @@ def _raise(error: OSError) -> None:
 def _entry(location: Location, found: os.stat_result, *, is_link: bool) -> Entry:
     is_folder = kinds.S_ISDIR(found.st_mode)
     size = 0 if is_folder else found.st_size
-    mode = kinds.S_IMODE(found.st_mode)
-    return Entry(location, size, found.st_mtime_ns, is_folder, is_link, mode)
+    mode, owner = kinds.S_IMODE(found.st_mode), str(found.st_uid)  # not every user has a name
+    return Entry(location, size, found.st_mtime_ns, is_folder, is_link, mode, owner)
 
 
 class _ReadFile(io.FileIO):

@@ -96,7 +96,7 @@ class Objects(Backend):
             expected="a place on file:// or hdfs://",
         )
 
-    holder = set_permissions = _no_permissions
+    lstat = user = set_permissions = _no_permissions
 
 
 class ReadOnly(Objects):

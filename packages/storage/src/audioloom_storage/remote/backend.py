@@ -2,34 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Entry, Holder
+from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotFound
 from audioloom_storage.location import Location
 from audioloom_storage.remote.commit import commit
 from audioloom_storage.remote.retry import Client, Connection, T
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The status of a file or a folder, from a NameNode, whose fields are those of `Entry`.
-
-    With an ACL the bits of *mode* for the group are its mask. HDFS by default has no links.
-    """
-
-    size: int
-    modified_ns: int
-    is_folder: bool
-    owner: str
-    mode: int
-
-    def entry(self, location: Location) -> Entry:
-        """The status as an entry of a listing."""
-        return Entry(location, self.size, self.modified_ns, self.is_folder, mode=self.mode)
 
 
 class HadoopBackend(StagedBackend, ABC, Generic[Client]):
@@ -42,16 +23,15 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
         self.connection = connection_to
 
     @abstractmethod
-    def user(self, location: Location) -> str:
-        """Return the cluster's name for the user of this process; "" where it does not say."""
-
-    @abstractmethod
-    def status(self, location: Location) -> Status:
-        """Return the status. Raise NotFound where nothing lies."""
-
-    @abstractmethod
-    def statuses(self, location: Location) -> list[tuple[str, Status]]:
+    def statuses(self, location: Location) -> list[tuple[str, Any]]:
         """Return the statuses in a folder by name; for a file, its own status under the name ""."""
+
+    @abstractmethod
+    def entry(self, location: Location, status: Any) -> Entry:
+        """Return a status, as the client has it, as an entry.
+
+        With an ACL the bits of the mode for the group are its mask.
+        """
 
     @abstractmethod
     def make_folders(self, location: Location, *, private: bool) -> None:
@@ -69,14 +49,9 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
         """Ask a question as `Connection.call` does."""
         return self.connection(location).call(location, ask, looking=looking)
 
-    def stat(self, location: Location) -> Entry:
-        """Describe one entry."""
-        return self.status(location).entry(location)
-
-    def holder(self, location: Location) -> Holder:
-        """Return owner and permissions from the NameNode."""
-        found = self.status(location)
-        return Holder(found.owner, self.user(location), found.mode)
+    def lstat(self, location: Location) -> Entry:
+        """Describe one entry: HDFS by default has no links."""
+        return self.stat(location)
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
         """Read all entries from the NameNode, whose order is its own, then sort them."""
@@ -84,7 +59,7 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
         if len(found) == 1 and not found[0][0]:
             raise NotAFolder("a file lies there", where=location, expected="a folder")
         found.sort(key=lambda named: named[0])
-        return (status.entry(location.child(name)) for name, status in found)
+        return (self.entry(location.child(name), status) for name, status in found)
 
     def folder_identity(self, location: Location) -> Hashable:
         """Return the path, because HDFS has no links."""
@@ -106,7 +81,7 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
 
     def remove(self, location: Location, *, within: Location | None = None) -> None:
         """Remove for good: nothing goes to the trash."""
-        if self.status(location).is_folder:  # HDFS would remove an empty folder
+        if self.stat(location).is_folder:  # HDFS would remove an empty folder
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         if not self.delete(location):
             raise NotFound("it was removed by somebody else", where=location)
@@ -127,5 +102,5 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
             return False
 
     def _check_folder(self, location: Location) -> None:
-        if not self.status(location).is_folder:  # HDFS would remove a file
+        if not self.stat(location).is_folder:  # HDFS would remove a file
             raise NotAFolder("a file lies there", where=location, expected="a folder")

@@ -9,10 +9,10 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from audioloom_storage.backend.protocol import Backend
+from audioloom_storage.backend.protocol import Backend, Entry
 from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotConfigured
 from audioloom_storage.location import Location
-from audioloom_storage.remote.backend import HadoopBackend, Status
+from audioloom_storage.remote.backend import HadoopBackend
 from audioloom_storage.remote.range_reader import open_ranges
 from audioloom_storage.remote.retry import Outage, RetryingWriter
 from audioloom_storage.webhdfs.client import Connection, connection_to, refusal, translated
@@ -30,15 +30,26 @@ class _WebHdfs(HadoopBackend[Any]):
             connection.user = home["Path"].rpartition("/")[2]
         return connection.user
 
-    def status(self, location: Location) -> Status:
+    def stat(self, location: Location) -> Entry:
         found = self.ask(
             location, lambda client: client._get_file_status(location.path).json(), looking=True
         )
-        return _status(found["FileStatus"])
+        return self.entry(location, found["FileStatus"])
 
-    def statuses(self, location: Location) -> list[tuple[str, Status]]:
+    def statuses(self, location: Location) -> list[tuple[str, dict[str, Any]]]:
         found = self.ask(location, lambda client: client._list_status(location.path).json())
-        return [(each["pathSuffix"], _status(each)) for each in found["FileStatuses"]["FileStatus"]]
+        return [(each["pathSuffix"], each) for each in found["FileStatuses"]["FileStatus"]]
+
+    def entry(self, location: Location, status: dict[str, Any]) -> Entry:
+        is_folder = status["type"] == "DIRECTORY"
+        return Entry(
+            location,
+            size=0 if is_folder else int(status["length"]),
+            modified_ns=int(status["modificationTime"]) * 1_000_000,
+            is_folder=is_folder,
+            mode=int(status["permission"], 8),
+            owner=status["owner"],
+        )
 
     def set_permissions(self, location: Location, mode: int) -> None:
         wanted = f"{mode:o}"
@@ -75,7 +86,7 @@ class _WebHdfs(HadoopBackend[Any]):
         self, temporary: Location, *, private: bool, replication: int | None
     ) -> RetryingWriter:
         # The cluster decides who may read the file, unless it is private.
-        if not self.status(temporary.parent).is_folder:  # WebHDFS reports it after all bytes
+        if not self.stat(temporary.parent).is_folder:  # WebHDFS reports it after all bytes
             raise NotAFolder("a file stands where a folder should", where=temporary.parent)
         connection = connection_to(temporary)
         more = {"createparent": "false"} | ({"permission": "600"} if private else {})
@@ -115,17 +126,6 @@ class _WebHdfs(HadoopBackend[Any]):
             return _pieces(response, location)
 
         return open_ranges(location, entry.size, open_range, connection.retry)
-
-
-def _status(found: dict[str, Any]) -> Status:
-    is_folder = found["type"] == "DIRECTORY"
-    return Status(
-        size=0 if is_folder else int(found["length"]),
-        modified_ns=int(found["modificationTime"]) * 1_000_000,
-        is_folder=is_folder,
-        owner=found["owner"],
-        mode=int(found["permission"], 8),
-    )
 
 
 def _pieces(response: Any, location: Location) -> Iterator[bytes]:
