@@ -2,8 +2,7 @@ from typing import Annotated, Any
 
 import pytest
 from audioloom_manifest.canonical import digest
-from audioloom_manifest.envelope import DERIVED, MINORS, FileEntry, Kind, Recipe
-from audioloom_manifest.fields import since
+from audioloom_manifest.envelope import DERIVED, MINORS, FileEntry, Kind, Recipe, since
 from audioloom_manifest.file_list import files_list
 from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import MODELS, FeaturesManifest, FeaturesRecipe

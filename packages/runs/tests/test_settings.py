@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from audioloom_manifest import fields
+from audioloom_manifest.envelope import NAME
 from audioloom_runs.settings import GcSettings, RunName
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,7 +13,7 @@ HEAVY = {"audioloom_manifest", "audioloom_storage", "rich", "structlog"}
 
 def test_the_rule_of_names_is_that_of_the_contract() -> None:
     """It stands twice, for a help page must not pay for the reading of manifests."""
-    assert fields.NAME == TypeAdapter(RunName).json_schema()["pattern"]
+    assert NAME == TypeAdapter(RunName).json_schema()["pattern"]
 
 
 def test_settings_import_nothing_heavy() -> None:

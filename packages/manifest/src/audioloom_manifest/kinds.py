@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from audioloom_manifest.envelope import Envelope, Kind, Recipe
-from audioloom_manifest.fields import (
+from audioloom_manifest.envelope import (
     Count,
+    Envelope,
+    Kind,
     LabelCounts,
     Name,
     Parameters,
     Part,
     Positive,
+    Recipe,
     Sha256,
     Text,
     Uri,

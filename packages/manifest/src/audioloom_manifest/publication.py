@@ -25,12 +25,12 @@ from audioloom_manifest.envelope import (
     FileEntry,
     InputRef,
     Kind,
+    Part,
     Producer,
     Recipe,
     version_of,
 )
 from audioloom_manifest.errors import MissingManifest, NameTaken
-from audioloom_manifest.fields import Part
 from audioloom_manifest.file_list import files_list
 from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import MODELS

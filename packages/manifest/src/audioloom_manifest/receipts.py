@@ -22,9 +22,8 @@ from audioloom_storage import (
 from pydantic import Field, ValidationError
 
 from audioloom_manifest.canonical import canonical_bytes, parse_json
-from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.envelope import FileEntry, Name, Part, Word
 from audioloom_manifest.errors import MalformedManifest, ManifestError
-from audioloom_manifest.fields import Name, Part, Word
 from audioloom_manifest.file_list import check_file, describe
 from audioloom_manifest.late_files import Patience
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_manifest.canonical import canonical_bytes
-from audioloom_manifest.envelope import FILES_VERSION, FileEntry, version_of
-from audioloom_manifest.fields import Part
+from audioloom_manifest.envelope import FILES_VERSION, FileEntry, Part, version_of
 from audioloom_manifest.kinds import MODELS
 
 FROZEN = "FROZEN.sha256"

@@ -9,7 +9,7 @@ import re
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from audioloom_manifest.fields import MOST_PATH_BYTES
+from audioloom_manifest.envelope import MOST_PATH_BYTES
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadInventory

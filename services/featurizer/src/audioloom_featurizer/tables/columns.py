@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from audioloom_manifest.fields import MOST_PATH_BYTES
+from audioloom_manifest.envelope import MOST_PATH_BYTES
 from audioloom_manifest.parquet import WINDOW
 from audioloom_manifest.tables import BadTable, Chunk, Table
 
