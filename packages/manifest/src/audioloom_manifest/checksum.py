@@ -1,6 +1,7 @@
 """Checksums of a file, computed as its bytes pass."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import google_crc32c
@@ -23,23 +24,25 @@ class Recorded(Protocol):
 class Checksums:
     """Computes all checksums that an entry of a files list has, of the bytes that pass."""
 
-    def __init__(self) -> None:
-        self._sha256, self._crc32c = hashlib.sha256(), _Crc32c()
+    def __init__(self, names: Iterable[str] = ("sha256", "crc32c")) -> None:
+        self._hashes = {name: _HASHES[name]() for name in names}
 
     def update(self, piece: bytes | memoryview) -> None:
         """Take the next piece of the file."""
-        self._sha256.update(piece)
-        self._crc32c.update(piece)
+        for each in self._hashes.values():
+            each.update(piece)
 
     def fields(self) -> dict[str, Any]:
         """Return the checksums by the names of their fields in an entry."""
-        return {"sha256": self._sha256.hexdigest(), "crc32c": self._crc32c.hexdigest()}
+        return {name: each.hexdigest() for name, each in self._hashes.items()}
 
     def difference(self, recorded: Recorded) -> tuple[str, str] | None:
         """Return the expected and the found checksum, for an error, if one differs."""
-        return _difference("SHA-256", recorded.sha256, self._sha256) or (
-            (recorded.crc32c and _difference("CRC-32C", recorded.crc32c, self._crc32c)) or None
-        )
+        for name, found in self.fields().items():
+            expected = getattr(recorded, name)
+            if expected not in (None, found):
+                return f"{_TITLES[name]} {expected}", found
+        return None
 
 
 def checksums_of(data: bytes) -> dict[str, Any]:
@@ -56,24 +59,13 @@ class QuickComparison:
     """
 
     def __init__(self, recorded: Recorded) -> None:
-        self._hash: Any
-        if recorded.crc32c is None:
-            self._name, self._expected, self._hash = "SHA-256", recorded.sha256, hashlib.sha256()
-        else:
-            self._name, self._expected, self._hash = "CRC-32C", recorded.crc32c, _Crc32c()
-
-    def update(self, piece: bytes | memoryview) -> None:
-        """Take the next piece of the file."""
-        self._hash.update(piece)
+        self._recorded = recorded
+        self._checksums = Checksums(["sha256" if recorded.crc32c is None else "crc32c"])
+        self.update = self._checksums.update
 
     def difference(self) -> tuple[str, str] | None:
         """Return the expected and the found checksum, for an error, if they differ."""
-        return _difference(self._name, self._expected, self._hash)
-
-
-def _difference(name: str, expected: str, computed: Any) -> tuple[str, str] | None:
-    found = computed.hexdigest()
-    return None if found == expected else (f"{name} {expected}", found)
+        return self._checksums.difference(self._recorded)
 
 
 class _Crc32c:
@@ -94,3 +86,7 @@ class _Crc32c:
 
     def hexdigest(self) -> str:
         return f"{self._value:08x}"
+
+
+_HASHES: dict[str, Any] = {"sha256": hashlib.sha256, "crc32c": _Crc32c}
+_TITLES = {"sha256": "SHA-256", "crc32c": "CRC-32C"}

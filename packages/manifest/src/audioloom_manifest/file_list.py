@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Literal
 
@@ -11,11 +12,7 @@ from pydantic import ValidationError
 from audioloom_manifest.canonical import canonical_bytes, parse_json
 from audioloom_manifest.checksum import Checksums
 from audioloom_manifest.envelope import FileEntry, FilesRef, files_name
-from audioloom_manifest.errors import (
-    MalformedManifest,
-    ManifestError,
-    WrongChecksum,
-)
+from audioloom_manifest.errors import MalformedManifest, ManifestError, WrongChecksum
 from audioloom_manifest.late_files import Patience
 
 MOST_LIST_BYTES = 1 << 30
@@ -52,22 +49,7 @@ def read_list(folder: Location, ref: FilesRef) -> bytes:
         raise MalformedManifest(
             where=where, expected=f"at most {MOST_LIST_BYTES} bytes", found=f"{ref.bytes}"
         )
-    Patience().stat(where)
-    try:
-        data = read_bytes(where, limit=ref.bytes)
-    except TooLarge as error:
-        found = str(error)
-    else:
-        sha256 = hashlib.sha256(data).hexdigest()
-        if sha256 == ref.sha256 and len(data) == ref.bytes:
-            return data
-        found = f"{len(data)} bytes with {sha256}"
-    raise WrongChecksum(
-        where=where,
-        expected=f"{ref.bytes} bytes with SHA-256 {ref.sha256}",
-        found=found,
-        hint="The list was changed after the commit: restore it or rerun the stage.",
-    )
+    return _read_whole(where, ref)
 
 
 def parse_list(
@@ -147,22 +129,24 @@ def read_file(folder: Location, entry: FileEntry) -> bytes:
     Raises:
         MissingFile, WrongChecksum: naming the file.
     """
-    where = folder / entry.path
+    return _read_whole(folder / entry.path, entry)
+
+
+def _read_whole(where: Location, recorded: FileEntry | FilesRef) -> bytes:
     Patience().stat(where)
-    try:
-        data = read_bytes(where, limit=entry.bytes)
-        found = hashlib.sha256(data).hexdigest()
-    except TooLarge:
-        found = f"more than {entry.bytes} bytes"
-    if found != entry.sha256:
-        raise WrongChecksum(
-            where=where,
-            expected=f"SHA-256 {entry.sha256}",
-            found=found,
-            hint="It was changed after the commit: copy it again, or delete the run and make it"
-            " again.",
-        )
-    return data
+    found = f"more than {recorded.bytes} bytes"
+    with suppress(TooLarge):
+        data = read_bytes(where, limit=recorded.bytes)
+        sha256 = hashlib.sha256(data).hexdigest()
+        if sha256 == recorded.sha256 and len(data) == recorded.bytes:
+            return data
+        found = f"{len(data)} bytes with {sha256}"
+    raise WrongChecksum(
+        where=where,
+        expected=f"{recorded.bytes} bytes with SHA-256 {recorded.sha256}",
+        found=found,
+        hint="It was changed after the commit: copy it again, or delete the run and make it again.",
+    )
 
 
 def check_files(

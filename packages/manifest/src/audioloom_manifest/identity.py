@@ -13,7 +13,6 @@ from typing import Any
 
 from audioloom_manifest.canonical import digest
 from audioloom_manifest.envelope import DERIVED, Kind, Recipe
-from audioloom_manifest.errors import WrongIdentity
 
 NAME_DIGITS = 16
 
@@ -44,19 +43,3 @@ def run_identity(manifest: Mapping[str, Any], listed: bytes) -> str:
         "stats": digest(manifest["stats"]),
     }
     return f"sha256:{digest(basis)}"
-
-
-def check_identity(manifest: Mapping[str, Any], listed: bytes, *, where: object) -> None:
-    """Refuse a manifest whose identity is not that of what it and the list of its files say.
-
-    Raises:
-        WrongIdentity: it, or its list of files, was changed or made up.
-    """
-    if manifest["identity"] != (found := run_identity(manifest, listed)):
-        raise WrongIdentity(
-            where=where,
-            expected=f"the identity of its recipe, inputs, files and statistics, {found}",
-            found=manifest["identity"],
-            hint="It was changed after the commit, or made up: restore it with its list of files,"
-            " or rerun the stage that wrote it under another name.",
-        )

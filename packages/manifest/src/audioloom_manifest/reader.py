@@ -35,10 +35,11 @@ from audioloom_manifest.errors import (
     MissingManifest,
     UnknownKind,
     UnsupportedVersion,
+    WrongIdentity,
     WrongKind,
 )
 from audioloom_manifest.file_list import describe, parse_list, read_list
-from audioloom_manifest.identity import check_identity
+from audioloom_manifest.identity import run_identity
 from audioloom_manifest.kinds import (
     MODELS,
     FeaturesManifest,
@@ -137,7 +138,14 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
     place = folder / manifest.files.name
     unknown = _unknown_fields(manifest.kind, int(manifest.version.partition(".")[2]))
     entries = tuple(parse_list(listed, manifest.files, where=place, unknown=unknown))
-    check_identity(value, listed, where=where)
+    if manifest.identity != (found := run_identity(value, listed)):
+        raise WrongIdentity(
+            where=where,
+            expected=f"the identity of its recipe, inputs, files and statistics, {found}",
+            found=manifest.identity,
+            hint="It was changed after the commit, or made up: restore it with its list of files,"
+            " or rerun the stage that wrote it under another name.",
+        )
     return Opened(manifest, folder, hashlib.sha256(data).hexdigest(), entries)
 
 
