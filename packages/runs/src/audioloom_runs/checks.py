@@ -14,8 +14,9 @@ LEAST_ROOM = 2 << 30
 
 def examine(root: str | None, checks: Mapping[str, Ask], within_s: float = AT_ONCE_S) -> Result:
     """Make the checks of a stage beside those of every stage; return a line for each."""
+    no_root = partial(skipped, "root", "no --root is given")
     everywhere: dict[str, Ask] = {
-        "root": partial(check_root, locate(root)) if root else _no_root,
+        "root": partial(check_root, locate(root)) if root else no_root,
         "scratch": partial(check_room, "scratch", tempfile.gettempdir()),
     }
     return report(look({**everywhere, **checks}, within_s))
@@ -28,10 +29,6 @@ def check_root(root: Location) -> CheckResult:
     for _ in list_folder(root):
         break
     return ok("root", f"{root} is there")
-
-
-def _no_root() -> CheckResult:
-    return skipped("root", "no --root is given")
 
 
 def check_room(name: str, folder: str, least: int = LEAST_ROOM) -> CheckResult:

@@ -2,9 +2,10 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from audioloom_stage.result import JSON
@@ -14,10 +15,11 @@ Line = dict[str, Any]
 
 _NAME = re.compile(r"([0-9]+)(?:\.([0-9]+))?\.jsonl")
 """A worker's own file, by its rank; or the launcher's, by attempt and number."""
+_ATTEMPT = re.compile(r"([0-9]{1,9})\..*")
 _OUTCOMES = ("failed", "finished", "interrupted")
 _MOST_BYTES = 16 << 20
 _MOST_TEXT = 200
-_SILENT = timedelta(minutes=5)  # a worker notes its progress every few seconds, or minutes
+_SILENT_SECONDS = 300.0  # a worker notes its progress every few seconds, or minutes
 
 
 def read_progress(where: Location) -> list[Line]:
@@ -31,15 +33,13 @@ def last_progress(folder: Location) -> dict[str, Line]:
     Workers without a launcher have a file each. A launcher has one file for all workers of an
     attempt, and publishes it again and again under a higher number.
     """
-    names = [_NAME.fullmatch(where.name) for where in _files(folder / "progress")]
-    alone = [name for name in names if name and name[2] is None]
-    launched = [name for name in names if name and name[2] is not None]
-    found = {}
-    for name in alone:
-        if lines := read_progress(folder / f"progress/{name[0]}"):
-            found[name[1]] = lines[-1]
-    for name in sorted(launched, key=lambda name: (int(name[1]), int(name[2]))):
-        for line in read_progress(folder / f"progress/{name[0]}"):
+    found: dict[str, Line] = {}
+    for name in sorted(matches(folder / "progress", _NAME), key=_order):
+        lines = read_progress(folder / f"progress/{name[0]}")
+        if name[2] is None:
+            found |= {name[1]: lines[-1]} if lines else {}
+            continue
+        for line in lines:
             if isinstance(line.get("rank"), int) and "event" in line:
                 found[str(line["rank"])] = line
     return found
@@ -60,10 +60,10 @@ def training_state(folder: Location) -> dict[str, JSON]:
     failed = next((line for line in lines if line.get("event") == "failed"), None)
     if failed is not None:
         return _failed(failed.get("text"))
-    times = [time for line in lines if (time := _time(line))]
+    times = [moment for line in lines if (moment := time_of(line.get("time"))) is not None]
     if not times:
         return {}
-    alive = datetime.now(UTC) - max(times) < _SILENT
+    alive = time.time() - max(times) < _SILENT_SECONDS
     stopped = all(line.get("event") == "stopped" for line in lines)
     return {"state": "stopped" if stopped else "running" if alive else "killed"}
 
@@ -74,11 +74,11 @@ def _failed(told: object) -> dict[str, JSON]:
 
 def _last_end(folder: Location) -> Line:
     """The record of the last attempt's end, unless a later attempt has begun."""
-    names = [where.name for where in _files(folder / "attempts")]
-    last = max((int(name.partition(".")[0]) for name in names if name[0].isdecimal()), default=0)
-    if f"{last}.json" not in names:
+    names = [*matches(folder / "attempts", _ATTEMPT)]
+    last = max((int(name[1]) for name in names), default=0)
+    if f"{last}.json" not in [name[0] for name in names]:
         return {}
-    return next(iter(objects([_text(folder / f"attempts/{last}.json")])), {})
+    return next(objects([_text(folder / f"attempts/{last}.json")]), {})
 
 
 def _text(where: Location) -> str:
@@ -97,15 +97,21 @@ def objects(texts: Sequence[str | bytes]) -> Iterator[Line]:
                 yield value
 
 
-def _time(line: Line) -> datetime | None:
-    with suppress(ValueError):
-        found = datetime.fromisoformat(str(line.get("time")))
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+def time_of(value: object) -> float | None:
+    """Return a time as seconds since 1970; without a zone it is one of UTC. None for no time."""
+    with suppress(ValueError, OverflowError):
+        found = datetime.fromisoformat(value if isinstance(value, str) else "")
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     return None
 
 
-def _files(folder: Location) -> Iterator[Location]:
+def matches(folder: Location, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield the names in a folder that match; none if there is no such folder."""
     with suppress(NotFound, NotAFolder):
         for entry in list_folder(folder):
-            if not entry.is_folder:
-                yield entry.location
+            if match := pattern.fullmatch(entry.location.name):
+                yield match
+
+
+def _order(name: re.Match[str]) -> tuple[bool, int, int]:
+    return name[2] is not None, int(name[1]), int(name[2] or 0)

@@ -4,21 +4,13 @@ import heapq
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
-from audioloom_storage import (
-    Location,
-    NotAFolder,
-    NotFound,
-    TooLarge,
-    list_folder,
-    open_read,
-    read_bytes,
-)
+from audioloom_storage import Location, NotAFolder, NotFound, TooLarge, open_read, read_bytes
 
 from audioloom_runs.goodput import LABELS, MEASURED, AttemptTimes, divide
-from audioloom_runs.progress import Line, objects
+from audioloom_runs.progress import Line, matches, objects, time_of
 from audioloom_runs.tables import table
 
 MOST_RECORD_BYTES, MOST_PROGRESS_BYTES = 64 << 20, 16 << 20
@@ -48,10 +40,14 @@ def wall_time(run: Location, newest: Mapping[str, Any] | None = None) -> dict[st
     if newest is not None:
         lines |= _by_attempt([dict(newest)])
     launched = dict(_launched(run, lines))
-    rest = (line for key, line in lines.items() if key not in launched)
-    alone = [_alone(line) for line in rest if _amount(line.get("since"))]
+    alone = [
+        AttemptTimes(since, formed=since, **_measured(line))  # only its trainer says when it began
+        for key, line in lines.items()
+        if key not in launched and (since := _amount(line.get("since")))
+    ]
+    begun = attrgetter("begun")
     # Attempts of a launcher stay in their order, whatever the clocks of its machines say.
-    attempts = [*heapq.merge(launched.values(), sorted(alone, key=_begin), key=_begin)]
+    attempts = [*heapq.merge(launched.values(), sorted(alone, key=begun), key=begun)]
     return divide(attempts) if any(attempt.measured for attempt in attempts) else {}
 
 
@@ -73,18 +69,18 @@ def wall_time_table(seconds: Mapping[str, float]) -> str:
 
 def _launched(run: Location, lines: Mapping[Any, Line]) -> Iterator[tuple[int, AttemptTimes]]:
     requested: dict[str, float | None] = {}
-    for number in sorted(int(match[1]) for match in _matches(run / "attempts", _STARTED)):
+    for number in sorted(int(match[1]) for match in matches(run / "attempts", _STARTED)):
         started = _record(run / f"attempts/{number}.started.json")
         members = _record(run / f"attempts/{number}.members.json")
         end = _record(run / f"attempts/{number}.json")
-        begun, launch = _time(started.get("started")), started.get("launch")
+        begun, launch = time_of(started.get("started")), started.get("launch")
         if begun is None:
             continue
         launch = launch if isinstance(launch, str) and _LAUNCH.fullmatch(launch) else ""
         if launch and launch not in requested:
             submission = _record(run / f"submissions/{launch}.json")
-            requested[launch] = _time(submission.get("submitted"))
-        formed = _time(members.get("formed"))
+            requested[launch] = time_of(submission.get("submitted"))
+        formed = time_of(members.get("formed"))
         localising = _amount(members.get("localising_s"))
         times = AttemptTimes(
             begun,
@@ -92,21 +88,11 @@ def _launched(run: Location, lines: Mapping[Any, Line]) -> Iterator[tuple[int, A
             requested=requested.get(launch),
             allocated=None if formed is None else formed - localising,
             formed=formed,
-            ended=_time(end.get("ended")),
+            ended=time_of(end.get("ended")),
             finished=end.get("outcome") == "finished",
             **_measured(lines.get(number, {})),
         )
         yield number, times
-
-
-def _alone(line: Line) -> AttemptTimes:
-    """Make the times of an attempt without a launcher: its trainer alone says when it began."""
-    since = _amount(line.get("since"))
-    return AttemptTimes(since, formed=since, **_measured(line))
-
-
-def _begin(attempt: AttemptTimes) -> float:
-    return attempt.begun
 
 
 def _measured(line: Line) -> dict[str, Any]:
@@ -129,10 +115,13 @@ def _progress(run: Location) -> dict[Any, Line]:
         lines = [*objects(read_bytes(folder / _ALONE, limit=MOST_PROGRESS_BYTES).splitlines())]
     for _ in range(_TRIES):
         newest: dict[int, int] = {}
-        for match in _matches(folder, _PROGRESS):
+        for match in matches(folder, _PROGRESS):
             newest[int(match[1])] = max(int(match[2]), newest.get(int(match[1]), 0))
         with suppress(NotFound):  # a newer file has replaced one meanwhile
-            heads = [_head(folder / f"{n}.{newest[n]}.jsonl") for n in sorted(newest)]
+            heads = []
+            for n in sorted(newest):
+                with open_read(folder / f"{n}.{newest[n]}.jsonl") as file:
+                    heads.append(file.read(_HEAD_BYTES))
             for head in heads:
                 lines += reversed([*objects(head.splitlines())])  # rank 0 counts
             break
@@ -150,31 +139,11 @@ def _by_attempt(lines: list[Line]) -> dict[Any, Line]:
     return found
 
 
-def _matches(folder: Location, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    with suppress(NotFound, NotAFolder):
-        for entry in list_folder(folder):
-            if match := pattern.fullmatch(entry.location.name):
-                yield match
-
-
-def _head(where: Location) -> bytes:
-    with open_read(where) as opened:
-        return opened.read(_HEAD_BYTES)
-
-
 def _record(where: Location) -> Line:
     try:
         return next(objects([read_bytes(where, limit=MOST_RECORD_BYTES)]), {})
     except (NotFound, NotAFolder, TooLarge):
         return {}
-
-
-def _time(value: object) -> float | None:
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-        return None if moment is None or moment.tzinfo is None else moment.timestamp()
-    except (ValueError, OverflowError):
-        return None
 
 
 def _amount(value: object) -> float:

@@ -52,12 +52,10 @@ def facts(named: Mapping[str, str], *, columns: int | None = None) -> str:
 
 def size_text(count: int) -> str:
     """Format a size like ``1.2 GB``, in powers of ten as storage is sold and ``du --si`` counts."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if size < 999.5 or unit == "TB":  # noqa: PLR2004 - rounds to three digits
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.1f} {unit}"  # noqa: PLR2004
-        size /= 1000
-    raise AssertionError(count)
+    size, units = float(count), ["B", "kB", "MB", "GB", "TB"]
+    while size >= 999.5 and units[1:]:  # noqa: PLR2004 - rounds to three digits
+        size, units = size / 1000, units[1:]
+    return f"{size:.{int(units[0] != 'B' and size < 99.5)}f} {units[0]}"  # noqa: PLR2004
 
 
 def duration_text(seconds: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from audioloom_manifest.errors import NameTaken
@@ -116,12 +115,12 @@ def _nearest(plan: Plan) -> Opened[Any] | None:
         for _, opened in list_manifests(root_of(plan.folder), plan.kind)
         if isinstance(opened, Opened) and opened.manifest.kind == plan.kind
     )
+
+    def distance(opened: Opened[Any]) -> tuple[int, float]:
+        return len(own_reasons(plan_of(opened), plan)), -opened.manifest.created.timestamp()
+
     with progress(None, "comparing", "runs") as bar:
-        return min(bar.over(finished), key=partial(_distance, plan), default=None)
-
-
-def _distance(plan: Plan, opened: Opened[Any]) -> tuple[int, float]:
-    return len(own_reasons(plan_of(opened), plan)), -opened.manifest.created.timestamp()
+        return min(bar.over(finished), key=distance, default=None)
 
 
 def _heading(
