@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from audioloom_spark.jvm_stderr import filtered_stderr
+from audioloom_spark.session import filtered_stderr
 
 NOISE = "WARNING: Using incubator modules: jdk.incubator.vector"
 
@@ -33,7 +33,7 @@ def test_a_bar_of_this_process_stays_on_the_terminal() -> None:
     """It has no line end, and is no line of the JVM: the pipe would keep it back."""
     program = (
         "import os, sys\n"
-        "from audioloom_spark.jvm_stderr import filtered_stderr\n"
+        "from audioloom_spark.session import filtered_stderr\n"
         "with filtered_stderr() as messages:\n"
         "    print('bar', sys.stderr.isatty(), end='', file=sys.stderr, flush=True)\n"
         "    os.write(2, b', a line of the JVM\\n')\n"

@@ -12,6 +12,7 @@ from contextvars import copy_context
 from typing import Any
 
 import structlog
+from audioloom_storage.deadline import within
 
 log = structlog.get_logger()
 
@@ -96,19 +97,16 @@ def end(jvm: Any, tag: str) -> None:
     The kill has its own thread, because a call of this thread may have been interrupted, and Java's
     next answer here would be the answer to that call. Another Ctrl-C ends the wait.
     """
-    done = threading.Event()
 
-    def work() -> None:
-        with suppress(Exception), _client(jvm) as client:
+    def kill() -> None:
+        with _client(jvm) as client:
             for report in _tagged(jvm, client, tag):
                 if str(report.getFinalApplicationStatus()) == "UNDEFINED":
                     client.killApplication(report.getApplicationId())
-            done.set()
 
-    thread = threading.Thread(target=work, name="spark-end", daemon=True)
-    thread.start()
-    thread.join(_SECONDS)
-    if not done.is_set():
+    try:
+        within(_SECONDS, kill)
+    except Exception:  # noqa: BLE001 - whatever kept it from ending
         log.warning(
             "YARN did not say that it ended the application: it may start yet, for nobody",
             tag=tag,

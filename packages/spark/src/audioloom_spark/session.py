@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
 from audioloom_stage.progress_bar import working
+from audioloom_stage.terminal import descriptor_of
 from audioloom_storage import Location
 
 from audioloom_spark.applications import diagnostics, end, warn_while_waiting
 from audioloom_spark.diagnostics import reason
 from audioloom_spark.java import find_java
-from audioloom_spark.jvm_stderr import filtered_stderr
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.yarn import ENVIRONMENT_PYTHON, prepare
 
@@ -48,6 +49,10 @@ logger.yarn.level = off
 logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
 logger.shell.level = error
 """
+
+# The JVM itself warns of incubator modules at every start, before any logger: Spark requests the
+# module, and Java has no option to silence it. The warning tells a user nothing.
+_START_LINES = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 
 
 @contextmanager
@@ -115,6 +120,37 @@ def spark_session(
                 session.stop()
                 _end_gateway(gateway)
                 messages.join(timeout=5)  # the JVM's last words come before our next line
+
+
+@contextmanager
+def filtered_stderr() -> Iterator[threading.Thread]:
+    """Let processes started in the block write to a pipe, which is passed on to stderr.
+
+    Yield the thread that passes it on; it ends when the last of those processes has.
+    """
+    reading, writing = os.pipe()
+    stderr = os.dup(2)
+    relay = threading.Thread(target=_relay, args=(reading, os.dup(2)), name="spark-stderr")
+    relay.daemon = True  # a JVM that outlives this process must not delay its end
+    relay.start()
+    os.dup2(writing, 2)
+    os.close(writing)
+    with os.fdopen(stderr, "w") as ours:
+        try:
+            # A bar of this process is drawn on the terminal, and not into the pipe.
+            is_terminal = descriptor_of(sys.stderr) == 2  # noqa: PLR2004
+            with redirect_stderr(ours) if is_terminal else nullcontext():
+                yield relay
+        finally:
+            os.dup2(stderr, 2)  # later output goes to stderr again, of children too
+
+
+def _relay(reading: int, stderr: int) -> None:
+    with os.fdopen(reading, "rb") as source, os.fdopen(stderr, "wb") as target:
+        for line in source:
+            if line.rstrip() not in _START_LINES:
+                target.write(line)
+                target.flush()
 
 
 def _without_working_folder(path: str) -> str:

@@ -1,15 +1,18 @@
-"""A command from its words to its exit code, made when it is called, not when the stage starts."""
+"""A command from its words to its exit code, and its page of help.
+
+It is made when it is called, not when the stage starts.
+"""
 
 import inspect
 import logging
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from audioloom_stage._error_report import as_envelope, report, say_next
-from audioloom_stage._help import StageCommand, show_all
 from audioloom_stage._options import Option
 from audioloom_stage.app import LOOK, Declaration
 from audioloom_stage.exit_codes import ExitCode
@@ -34,7 +37,7 @@ def build(declaration: Declaration) -> Any:
     parameters += _common()
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
-    shown = type("DeclaredCommand", (StageCommand,), {"declared": declaration.declared})
+    shown = type("DeclaredCommand", (_StageCommand,), {"declared": declaration.declared})
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     name, look = declaration.name.split()[-1], LOOK["context_settings"]
     alone.command(name, cls=shown, help=declaration.help, context_settings=look)(run)
@@ -127,7 +130,7 @@ def _common() -> list[inspect.Parameter]:
         show_default=False,
         help="Form of the log on stderr; JSON is for programs.  [default: console]",
     )
-    help_all = {"is_eager": True, "expose_value": False, "callback": show_all}
+    help_all = {"is_eager": True, "expose_value": False, "callback": _show_all}
     about_all = "Show this page with the environment variables."
     return [
         _named(f"{_COMMON}config", str | None, config),
@@ -147,3 +150,78 @@ def _switch(name: str, about: str, *flags: str, **more: Any) -> inspect.Paramete
 
 def _named(name: str, kind: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+class _StageCommand(TyperCommand):
+    """A command whose help shows each setting's default and variable."""
+
+    declared: ClassVar[tuple[Option, ...]] = ()
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
+        """Name the positionals as they are: in brackets only where they may be left out."""
+        pieces = [self.options_metavar] if self.options_metavar else []
+        for option in self.declared:
+            if option.positional:
+                dots = "..." if option.shape == "many" else ""
+                text = option.metavar + dots
+                pieces.append(text if option.required else f"[{text}]")
+        return pieces
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of the help page."""
+        everything = ctx.meta.get(_ALL, False)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for option in self.declared:
+            title = "Arguments" if option.positional else option.group or "Options"
+            called = option.metavar if option.positional else _spelt(option)
+            about = _described(option, variable=everything)
+            sections.setdefault(title, []).append((called, about))
+        ours = {option.name for option in self.declared}
+        for param in self.get_params(ctx):
+            if param.name not in ours and (record := param.get_help_record(ctx)) is not None:
+                about = getattr(param, "help", "") or record[1]
+                if everything and param.envvar:
+                    about += f"  [variable: {param.envvar}]"
+                sections.setdefault("Common options", []).append((record[0], about))
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+_ALL = "audioloom_stage.help_all"
+
+
+def _show_all(ctx: typer.Context, wanted: bool) -> None:  # noqa: FBT001 - typer's form of a callback
+    """Print the help page with the environment variables, and end."""
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        typer.echo(ctx.get_help(), color=ctx.color)
+        raise typer.Exit
+
+
+def _spelt(option: Option) -> str:
+    """Return how a setting is given: `-w, --workers INT`, or its variable when it is a secret."""
+    if option.secret:
+        return option.variable
+    flag = option.flag
+    if option.shape == "switch" and option.default != "off":
+        flag = f"{flag} / --no-{flag[2:]}"
+    return f"{option.short}, {flag}".removeprefix(", ") + (
+        "" if option.shape == "switch" else f" {option.metavar}"
+    )
+
+
+def _described(option: Option, *, variable: bool) -> str:
+    """Return a setting's help with its default, and with its *variable* if one is passed."""
+    notes = []
+    if option.required:
+        notes.append("required")
+    elif option.default and (option.shape, option.default) != ("switch", "off"):
+        notes.append(f"default: {option.default}")
+    if option.shape in ("many", "pairs") and not option.positional:
+        notes.append("repeatable")
+    if option.secret:
+        notes.append("variable or file only")
+    elif variable and option.variable:
+        notes.append(f"variable: {option.variable}")
+    return f"{option.help}  [{'; '.join(notes)}]" if notes else option.help

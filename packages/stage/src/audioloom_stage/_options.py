@@ -157,8 +157,7 @@ def _option(name: str, field: FieldInfo, stage: str, group: str) -> Option:
     place = next((mark for mark in field.metadata if isinstance(mark, Positional)), None)
     short = next((mark.short for mark in field.metadata if isinstance(mark, Flag)), "")
     kind = _bare(field.annotation)
-    shape = _shape(kind)
-    element = _element(kind, shape)
+    shape, element = _shape(kind)
     if field.validation_alias or not _is_word(element):
         raise TypeError(f"{name}: a setting is a word, words or key=value pairs, with no alias")
     if place and shape in ("switch", "pairs"):
@@ -201,22 +200,14 @@ def _is_union(kind: Any) -> bool:
     return get_origin(kind) in (Union, types.UnionType)
 
 
-def _shape(kind: Any) -> Shape:
-    origin = get_origin(kind) or kind
-    if kind is bool:
-        return "switch"
+def _shape(kind: Any) -> tuple[Shape, Any]:
+    """Return the shape of a type, and the type of its elements."""
+    origin, inner = get_origin(kind) or kind, get_args(kind)
     if origin in _SEVERAL:
-        return "many"
-    return "pairs" if origin in (dict, Mapping) else "one"
-
-
-def _element(kind: Any, shape: Shape) -> Any:
-    inner = get_args(kind)
-    if shape == "many":
-        return _bare(inner[0]) if inner else str
-    if shape == "pairs":
-        return _bare(inner[1]) if inner else str
-    return kind
+        return "many", _bare(inner[0]) if inner else str
+    if origin in (dict, Mapping):
+        return "pairs", _bare(inner[1]) if inner else str
+    return "switch" if kind is bool else "one", kind
 
 
 def _is_word(kind: Any) -> bool:
@@ -225,7 +216,7 @@ def _is_word(kind: Any) -> bool:
         return all(_is_word(_bare(part)) for part in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return False
-    return _shape(kind) in ("one", "switch")
+    return _shape(kind)[0] in ("one", "switch")
 
 
 def _choices(kind: Any) -> Mapping[str, object]:

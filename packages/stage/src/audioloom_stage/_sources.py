@@ -206,20 +206,17 @@ def _one(
     messages = [_message(report) for report in reports]
     if not all(each.startswith(_SHOULD) for each in messages):
         return kind("; ".join(messages), found=found, where=source.where + item)
+    wanted = [each.removeprefix(_SHOULD).partition(", unable")[0] for each in messages]
+    wanted = [f"a value {each}" if each.startswith(_COMPARED) else each for each in wanted]
     return kind(
-        expected=" or ".join(dict.fromkeys(map(_wanted, messages))),
+        expected=" or ".join(dict.fromkeys(wanted)),
         found=found,
         where=source.where + item,
         hint=did_you_mean(str(value), option.choices),
     )
 
 
-_SHOULD = "Input should be "
-
-
-def _wanted(message: str) -> str:
-    text = message.removeprefix(_SHOULD).partition(", unable")[0]
-    return f"a value {text}" if text.startswith(("greater", "less")) else text
+_SHOULD, _COMPARED = "Input should be ", ("greater", "less")
 
 
 def _message(report: Any) -> str:

@@ -50,6 +50,7 @@ class StageApp(typer.Typer):
 
     Attributes:
         declarations: its commands.
+        families: the commands of each family; itself under "".
     """
 
     def __init__(
@@ -85,9 +86,9 @@ class StageApp(typer.Typer):
             del version
 
         self.callback()(root)
-        self._families: dict[str, typer.Typer] = {"": self}
+        self.families: dict[str, typer.Typer] = {"": self}
         for name, about in (families or {}).items():
-            self._families[name] = family = typer.Typer(name=name, help=about, **LOOK)
+            self.families[name] = family = typer.Typer(name=name, help=about, **LOOK)
             family.callback()(_never_called)
             self.add_typer(family)
 
@@ -118,11 +119,6 @@ class StageApp(typer.Typer):
             if called == list(words[: len(called)]):
                 return each.kind
         return f"audioloom.{self.stage}"
-
-    def place(self, name: str) -> tuple[typer.Typer, str]:
-        """Return the family of a command and its last word: `env pack` is `pack` of `env`."""
-        family, _, last = name.rpartition(" ")
-        return self._families[family], last
 
     def _print_version(self, wanted: bool) -> None:  # noqa: FBT001 - typer's form of a callback
         if wanted:
@@ -210,8 +206,10 @@ def command(
         app.declarations.append(made)
         late = type("DeclaredCommand", (LateCommand,), {"declaration": made})
         first = made.help.partition("\n")[0]  # whole, where typer would cut it short
-        where, last = app.place(called)
-        where.command(last, cls=late, help=made.help, short_help=first)(_never_called)
+        family, _, last = called.rpartition(" ")  # `env pack` is `pack` of `env`
+        app.families[family].command(last, cls=late, help=made.help, short_help=first)(
+            _never_called
+        )
         return function
 
     return declare

@@ -49,12 +49,13 @@ def configure_logs(settings: LogSettings) -> None:
     """Set up structlog and the standard library's logging. Only programs call it, once."""
     global _current  # noqa: PLW0603 - a process has one log
     _current = settings
-    first: list[Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt=_time_format(settings), utc=True),
-    ]
+    time_format = "%H:%M:%S" if is_terminal() else "%Y-%m-%dT%H:%M:%SZ"
+    first: list[Processor] = []
     if settings.as_json:
-        first.insert(0, structlog.contextvars.merge_contextvars)
+        time_format = "iso"
+        first.append(structlog.contextvars.merge_contextvars)
+    first.append(structlog.stdlib.add_log_level)
+    first.append(structlog.processors.TimeStamper(fmt=time_format, utc=True))
     if not settings.debug:
         first.append(_no_trace)
     else:  # before the renderer, so that it is masked and escaped like everything else
@@ -134,12 +135,6 @@ def _for_programs(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return {**first, **event}
 
 
-def _time_format(settings: LogSettings) -> str:
-    if settings.as_json:
-        return "iso"
-    return "%H:%M:%S" if is_terminal() else "%Y-%m-%dT%H:%M:%SZ"
-
-
 def _readable_line(_: WrappedLogger, __: str, event: EventDict) -> str:
     """Render an entry for people: the time, the level above info, the message, then its values."""
     time, level = event.pop("timestamp", ""), event.pop("level", "info")
@@ -147,16 +142,12 @@ def _readable_line(_: WrappedLogger, __: str, event: EventDict) -> str:
     traces = [event.pop(key) for key in _TRACES if key in event]
     readable = event.pop("readable", None)
     message = message if readable is None else str(readable)
-    paint = coloured if is_terminal() else _uncoloured
+    paint = coloured if is_terminal() else lambda text, _: text
     if level != "info":
         message = f"{paint(f'{level}:', _COLOURS.get(level, DIM))} {message}"
     values = [f"{key}={value}" for key, value in event.items() if readable is None]
     line = "  ".join([f"{paint(time, DIM)} {message}", *values])
     return "\n".join([line, *traces])
-
-
-def _uncoloured(text: str, _: str) -> str:
-    return text
 
 
 def _printable_line(event: EventDict, **how: Any) -> str:

@@ -126,7 +126,8 @@ def redact_words(command: Iterable[str], *, passwords_only: bool = False) -> tup
     found: list[str] = []
     before = flag = ""
     for word in command:
-        is_value = bool(flag) and not _is_next_flag(word, flag)
+        is_next_flag = word.startswith("-") if flag == "-p" else _USUAL_FLAG.match(word)
+        is_value = bool(flag) and not is_next_flag
         assigned = _ASSIGNED.fullmatch(word)
         logs_in = assigned is not None and assigned[1] in _LOGINS and not passwords_only
         if is_value and not _is_harmless(word, flag):
@@ -211,10 +212,6 @@ def _is_flag(word: str) -> bool:
     return word == "-p" or (_FLAG.fullmatch(word) is not None and is_secret_name(word))
 
 
-def _is_next_flag(word: str, flag: str) -> bool:
-    return word.startswith("-") if flag == "-p" else _USUAL_FLAG.match(word) is not None
-
-
 def _is_harmless(value: str, name: str) -> bool:
     """Return whether a value is no secret although its name is that of a secret."""
     if not value or value == MASK or _BOOLEAN.fullmatch(value) or _REFERENCE.fullmatch(value):
@@ -227,7 +224,9 @@ def _is_harmless(value: str, name: str) -> bool:
 def _once(text: str) -> str:
     text = _certain(text)
     text = _BASIC.sub(_basic, text)
-    text = _LOGIN_IN_TEXT.sub(_login_in_text, text)
+    text = _LOGIN_IN_TEXT.sub(  # the numbers of a user and a group stay
+        lambda found: found[0] if found[3].isdecimal() else f"{found[1]}:{MASK}", text
+    )
     text = _PROPERTY.sub(_property, text)
     if "?" in text:
         text = _UNBROKEN.sub(_query, text)
@@ -272,11 +271,6 @@ def _login(value: str) -> str:
     if login is None or _NO_PASSWORD.fullmatch(value):
         return redact(value)
     return f"{redact(login[1])}:{MASK}"
-
-
-def _login_in_text(found: re.Match[str]) -> str:
-    numbers = found[3].isdecimal()
-    return found[0] if numbers else f"{found[1]}:{MASK}"
 
 
 def _property(found: re.Match[str]) -> str:

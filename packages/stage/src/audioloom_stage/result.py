@@ -12,7 +12,7 @@ from typing import TextIO, TypeAlias
 from audioloom_stage.escapes import printable_json, safe_text
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.redaction import redact_values
-from audioloom_stage.terminal import coloured
+from audioloom_stage.terminal import coloured, descriptor_of
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -130,7 +130,7 @@ def reserved_stdout() -> Iterator[Write]:
     The descriptor itself is redirected, so that this holds for a JVM or any other child too,
     and children do not inherit the real one: none of them can keep a pipe open.
     """
-    if _descriptor() != 1:  # captured by a test, or closed
+    if descriptor_of(sys.stdout) != 1:  # captured by a test, or closed
         real = sys.stdout
         if real is None:
             _point_at_stderr()  # else the next file that is opened would be stdout
@@ -152,13 +152,6 @@ def reserved_stdout() -> Iterator[Write]:
         os.dup2(kept, 1)
         os.close(kept)
         _columns = None
-
-
-def _descriptor() -> int | None:
-    try:
-        return sys.stdout.fileno()
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 def _point_at_stderr() -> None:

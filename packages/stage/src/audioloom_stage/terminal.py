@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from typing import Any
 
 DIM, RED, GREEN, YELLOW = "2", "31", "32", "33"
 """Colours of `coloured`, as terminals number them."""
@@ -43,6 +44,14 @@ def is_terminal() -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):
         return False
+
+
+def descriptor_of(stream: Any) -> int | None:
+    """Return the descriptor that a stream writes to; None if it is closed or has none."""
+    try:
+        return int(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def coloured(text: str, colour: str) -> str:

@@ -28,7 +28,16 @@ class _Quantity:
         Raises:
             PydanticCustomError: a `ValueError`; the text is no such quantity.
         """
-        return cls(_read(value, cls.units, cls.expected))  # type: ignore[call-arg]
+        # A float cannot hold every size, so a whole number stays whole.
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LARGEST:
+            return cls(value)  # type: ignore[call-arg]
+        match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+        unit = cls.units.get(match[2].lower()) if match else None
+        if match is None or unit is None:
+            wanted = {"expected": cls.expected}
+            raise PydanticCustomError("unit", "Input should be {expected}", wanted)
+        number = float(match[1]) if "." in match[1] else int(match[1])
+        return cls(number * unit)  # type: ignore[call-arg]
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -68,14 +77,3 @@ class Duration(_Quantity, float):
             if self >= 2 * seconds and not self % seconds:
                 return f"{int(self) // seconds}{unit}"
         return str(float(self)).removesuffix(".0") + "s"
-
-
-def _read(value: object, units: dict[str, int], expected: str) -> float:
-    # A float cannot hold every size, so a whole number stays whole.
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LARGEST:
-        return value
-    match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
-    unit = units.get(match[2].lower()) if match else None
-    if match is None or unit is None:
-        raise PydanticCustomError("unit", "Input should be {expected}", {"expected": expected})
-    return float(match[1]) * unit if "." in match[1] else int(match[1]) * unit

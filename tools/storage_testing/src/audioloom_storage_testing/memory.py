@@ -23,7 +23,7 @@ from audioloom_storage.errors import (
     taken,
 )
 from audioloom_storage.location import Location
-from audioloom_storage.remote.commit import commit
+from audioloom_storage.remote.backend import commit
 from audioloom_storage.remote.retry import Outage, Retry
 
 from audioloom_storage_testing.stand_in import StandIn

@@ -2,11 +2,13 @@
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import BinaryIO, cast
 
+from audioloom_hadoop.configuration import NotConfigured, of_clients
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
 from audioloom_storage import errors
@@ -14,7 +16,6 @@ from audioloom_storage.backend.protocol import Backend, Entry
 from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.hdfs.client import Connection, connection_to
 from audioloom_storage.hdfs.errors import translated
-from audioloom_storage.hdfs.settings import default_replication, umask
 from audioloom_storage.location import Location
 from audioloom_storage.remote.backend import HadoopBackend
 from audioloom_storage.remote.range_reader import open_ranges
@@ -24,6 +25,8 @@ _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
 _ONE_PIECE_BYTES = 512 << 10  # a shorter range arrives sooner than the pieces of a stream
 _TMP = "/tmp"  # noqa: S108 - the cluster's, where every user may make something
+_UMASK = 0o022  # as Hadoop comes
+_STRICTEST_UMASK = 0o077
 _WRITE_SECONDS = 150.0  # a DataNode that is lost meanwhile is given up after 60 s
 
 
@@ -224,6 +227,37 @@ class _Writer:
                 where=self._location,
                 hint="See that NameNode and DataNodes are well, then run again.",
             ) from error
+
+
+# hdfs-native ignores these properties of the cluster's configuration.
+
+
+def umask() -> int:
+    """Return the umask of new files and folders: `fs.permissions.umask-mode`.
+
+    A value that is not octal counts as the strictest, so that no file of ours is ever more open
+    than the cluster's owner wants.
+    """
+    text = _value("fs.permissions.umask-mode")
+    if not text:
+        return _UMASK
+    return int(text, 8) if re.fullmatch("0?[0-7]{1,3}", text) else _STRICTEST_UMASK
+
+
+def default_replication() -> int | None:
+    """Return how many copies of a block new files request: `dfs.replication`, as in other clients.
+
+    Returns None if it is not set, or is no number; then the NameNode decides.
+    """
+    text = _value("dfs.replication")
+    return int(text) if re.fullmatch("[1-9][0-9]{0,3}", text) else None
+
+
+def _value(name: str) -> str:
+    try:
+        return of_clients().value(name)
+    except NotConfigured:  # hdfs-native has read these files before: there is none
+        return ""
 
 
 BACKEND: Backend = _Hdfs(connection_to)

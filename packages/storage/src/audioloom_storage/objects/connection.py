@@ -16,7 +16,6 @@ from audioloom_storage.remote.retry import T
 WEB = ("http", "https")
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
-MOST_KNOWN_FOLDERS = 10_000
 
 
 class Connection(remote.Connection[Any]):
@@ -28,7 +27,7 @@ class Connection(remote.Connection[Any]):
         self.proved: set[str] = set()
         """The requests that are proved not to replace an object."""
         self.folders: set[str] = set()
-        """Folders that have a marker."""
+        """Folders that have a marker: those that this process writes to."""
 
     def attempt(
         self,
@@ -42,12 +41,6 @@ class Connection(remote.Connection[Any]):
             return ask(self._filesystem)
         except Exception as error:
             raise translated(error, location) from error
-
-    def remember(self, folder: str) -> None:
-        """Note that a folder has a marker."""
-        if len(self.folders) >= MOST_KNOWN_FOLDERS:
-            self.folders.clear()
-        self.folders.add(folder)
 
 
 _KNOWN: dict[tuple[int, str, str], Connection] = {}

@@ -7,7 +7,7 @@ which no listing shows.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -25,7 +25,7 @@ PART_BYTES = 16 << 20
 _MOST_PARTS = 10_000
 _KEYS_A_REQUEST = 1000
 _TOKEN = "audioloom-writer"  # noqa: S105 - a name in the metadata, which tells our own object
-_UNLESS_TAKEN = {"IfNoneMatch": "*"}
+_ONCE_UNLESS_TAKEN: dict[str, Any] = {"again": False, "IfNoneMatch": "*"}
 
 
 class _S3(Objects):
@@ -46,7 +46,7 @@ class _S3(Objects):
             location = location.parent
         for folder in reversed(missing):
             _call(folder, "put_object", key=_marker(folder), Body=b"")
-            connection_to(folder).remember(folder.path)
+            connection_to(folder).folders.add(folder.path)
 
     def remove(self, location: Location, *, within: Location | None) -> None:
         """Delete an object; there are no links."""
@@ -145,12 +145,13 @@ class _Sink:
         self._buffer.clear()
 
     def _put(self) -> None:
-        body = bytes(self._buffer)
-        _attempt(self._target, "put_object", Body=body, Metadata=self._metadata, **_UNLESS_TAKEN)
+        whole: dict[str, Any] = {"Body": bytes(self._buffer), "Metadata": self._metadata}
+        _call(self._target, "put_object", **_ONCE_UNLESS_TAKEN, **whole)
 
     def _complete(self) -> None:
-        whole = {"UploadId": self._upload, "MultipartUpload": {"Parts": self._parts}}
-        _attempt(self._target, "complete_multipart_upload", **whole, **_UNLESS_TAKEN)
+        parts = {"Parts": self._parts}
+        whole: dict[str, Any] = {"UploadId": self._upload, "MultipartUpload": parts}
+        _call(self._target, "complete_multipart_upload", **_ONCE_UNLESS_TAKEN, **whole)
 
     def _raise_unless_ours(self, error: errors.StorageError) -> None:
         try:
@@ -203,7 +204,7 @@ def _has_marker(folder: Location) -> bool:
         _call(folder, "head_object", key=_marker(folder))
     except errors.NotFound:
         return False
-    connection.remember(folder.path)
+    connection.folders.add(folder.path)
     return True
 
 
@@ -213,31 +214,26 @@ def _marker(folder: Location) -> str:
 
 def _pages(folder: Location, size: int) -> Iterator[list[str]]:
     """The keys below a prefix, its marker included, in pages."""
-    more: dict[str, str] = {}
+    more: dict[str, Any] = {}
     while True:
-        wanted = {"Prefix": _marker(folder), "MaxKeys": size, **more}
-        answer = _call(folder, "list_objects_v2", key=None, **wanted)
+        answer = _call(
+            folder, "list_objects_v2", key=None, Prefix=_marker(folder), MaxKeys=size, **more
+        )
         yield [each["Key"] for each in answer.get("Contents", ())]
         if not answer.get("IsTruncated"):
             return
         more = {"ContinuationToken": answer["NextContinuationToken"]}
 
 
-def _call(location: Location, method: str, *, key: str | None = "", **options: Any) -> Any:
-    """Make a request of S3 for a location's key, another key or none; repeat it if unanswered."""
+def _call(
+    location: Location, method: str, *, key: str | None = "", again: bool = True, **options: Any
+) -> Any:
+    """Make a request of S3 for a location's key, another key or none, *again* if unanswered."""
     connection = connection_to(location)
-    return connection.call(location, _request(location, method, key, options))
-
-
-def _attempt(location: Location, method: str, **options: Any) -> Any:
-    return connection_to(location).attempt(location, _request(location, method, "", options))
-
-
-def _request(
-    location: Location, method: str, key: str | None, options: dict[str, Any]
-) -> Callable[[Any], Any]:
     named = options if key is None else {"Key": key or location.path[1:], **options}
-    return lambda filesystem: filesystem.call_s3(method, Bucket=location.authority, **named)
+    return (connection.call if again else connection.attempt)(
+        location, lambda filesystem: filesystem.call_s3(method, Bucket=location.authority, **named)
+    )
 
 
 BACKEND: Backend = _S3()

@@ -1,16 +1,21 @@
-"""The operations of a storage on HDFS, built on the requests of one of its clients."""
+"""The operations of a storage on HDFS, built on the requests of one of its clients.
+
+Its commit is a rename that cannot replace, repeated if its answer is lost.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic
 
+from audioloom_storage import errors
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.backend.staged_sink import StagedBackend
-from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotFound
 from audioloom_storage.location import Location
-from audioloom_storage.remote.commit import commit
-from audioloom_storage.remote.retry import Client, Connection, T
+from audioloom_storage.remote.retry import Busy, Client, Connection, Outage, Retry, T
+
+Rename = Callable[[Location, Location], None]
+Stat = Callable[[Location], Entry]
 
 
 class HadoopBackend(StagedBackend, ABC, Generic[Client]):
@@ -39,7 +44,7 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
 
     @abstractmethod
     def delete(self, location: Location, *, recursive: bool = False) -> bool:
-        """Delete for good. Return False where nothing lies; raise IsAFolder if it is not empty."""
+        """Delete for good. Return False where nothing lies; raise errors.IsAFolder if it is not empty."""
 
     @abstractmethod
     def rename(self, temporary: Location, target: Location) -> None:
@@ -57,7 +62,7 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
         """Read all entries from the NameNode, whose order is its own, then sort them."""
         found = self.statuses(location)
         if len(found) == 1 and not found[0][0]:
-            raise NotAFolder("a file lies there", where=location, expected="a folder")
+            raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
         found.sort(key=lambda named: named[0])
         return (self.entry(location.child(name), status) for name, status in found)
 
@@ -76,31 +81,99 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
             self.make_folder(location.parent, private=False)
         try:
             self.make_folders(location, private=private)
-        except AlreadyExists as error:
-            raise NotAFolder("no folder lies there", where=location) from error
+        except errors.AlreadyExists as error:
+            raise errors.NotAFolder("no folder lies there", where=location) from error
 
     def remove(self, location: Location, *, within: Location | None = None) -> None:
         """Remove for good: nothing goes to the trash."""
         if self.stat(location).is_folder:  # HDFS would remove an empty folder
-            raise IsAFolder("a folder lies there", where=location, expected="a file")
+            raise errors.IsAFolder("a folder lies there", where=location, expected="a file")
         if not self.delete(location):
-            raise NotFound("it was removed by somebody else", where=location)
+            raise errors.NotFound("it was removed by somebody else", where=location)
 
     def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
         """Remove in one call, for good."""
         self._check_folder(location)
         step(Step.REMOVE, location)
         if not self.delete(location, recursive=True):
-            raise NotFound("it was removed by somebody else", where=location)
+            raise errors.NotFound("it was removed by somebody else", where=location)
 
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
         """Remove in one call, which removes no folder that holds something."""
         self._check_folder(location)
         try:
             return self.delete(location)
-        except IsAFolder:  # the folder holds something
+        except errors.IsAFolder:  # the folder holds something
             return False
 
     def _check_folder(self, location: Location) -> None:
         if not self.stat(location).is_folder:  # HDFS would remove a file
-            raise NotAFolder("a file lies there", where=location, expected="a folder")
+            raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
+
+
+def commit(
+    temporary: Location, target: Location, size: int, rename: Rename, stat: Stat, retry: Retry
+) -> None:
+    """Give the file its name without replacing anything.
+
+    A rename without an answer is simply repeated: nobody else knows the temporary name, so the
+    file is renamed once, by whichever request comes first, and the others find nothing to rename.
+
+    Args:
+        temporary: the unfinished file, closed and complete, in the folder of the target.
+        target: its final name.
+        size: bytes that were written. Another size means that a late request has replaced the
+            unfinished file.
+        rename: renames once, without replacing, and never into a folder. After an Outage the rename
+            may have been done.
+        stat: describes an entry; raises NotFound.
+        retry: how long to repeat.
+
+    Raises:
+        StorageError: as `Sink.commit` says; UnknownOutcome if the cluster does not come back.
+    """
+    before = stat(temporary)
+    if before.size != size:
+        raise errors.Unavailable(
+            f"the unfinished file has {before.size} bytes",
+            where=target,
+            expected=f"the {size} bytes that were written",
+            hint="Run again.",
+        )
+    try:
+        retry.run(lambda: rename(temporary, target))
+    except errors.NotFound as error:
+        _raise_unless_ours(before, target, stat, error)
+    except errors.StorageError as error:
+        if error.unanswered and isinstance(error, (Outage, Busy)):
+            raise _unknown(error, target) from error
+        if isinstance(error, errors.AlreadyExists) or type(error) is errors.Unavailable:
+            _raise_taken(target, stat, error)
+        raise
+
+
+def _raise_unless_ours(before: Entry, target: Location, stat: Stat, error: errors.NotFound) -> None:
+    try:
+        found = stat(target)
+    except errors.NotFound:
+        raise errors.gone(target) from error
+    except errors.StorageError as blind:
+        raise _unknown(blind, target) from error
+    # Renaming keeps size and time.
+    if (found.size, found.modified_ns, found.is_folder) != (before.size, before.modified_ns, False):
+        raise errors.taken(found.location, is_folder=found.is_folder)
+
+
+def _raise_taken(target: Location, stat: Stat, error: errors.StorageError) -> None:
+    # Hadoop refuses a folder as target in words that have changed over the years.
+    try:
+        found = stat(target)
+    except errors.StorageError:
+        return
+    raise errors.taken(found.location, is_folder=found.is_folder) from error
+
+
+def _unknown(error: errors.StorageError, target: Location) -> errors.UnknownOutcome:
+    return errors.unknown(
+        f"the cluster went away while the file got its name: {error.found}", target
+    )

@@ -14,7 +14,7 @@ from audioloom_storage import (
 )
 from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.registry import backend_of
-from audioloom_storage.remote.commit import commit
+from audioloom_storage.remote.backend import commit
 from audioloom_storage.remote.retry import Retry
 from audioloom_storage_testing import MemoryStore
 

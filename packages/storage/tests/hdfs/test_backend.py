@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from audioloom_storage.hdfs.settings import default_replication, umask
+from audioloom_storage.hdfs.backend import default_replication, umask
 
 
 @pytest.mark.parametrize(
