@@ -247,7 +247,3 @@ class Envelope(Part):
     execution: Execution
     files: FilesRef
     stats: Part
-
-    def places(self) -> dict[str, str]:
-        """The locations that the manifest names, by their fields."""
-        return {f"inputs.{n}.location": each.location for n, each in enumerate(self.inputs)}

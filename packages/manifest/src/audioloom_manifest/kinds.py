@@ -66,10 +66,6 @@ class RecordingsManifest(Envelope):
     recipe: RecordingsRecipe
     stats: RecordingsStats
 
-    def places(self) -> dict[str, str]:
-        """The locations of the inputs and of the source."""
-        return {**super().places(), "recipe.source": self.recipe.source}
-
 
 # --- features ----------------------------------------------------------------------------------
 

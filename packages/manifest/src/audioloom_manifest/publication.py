@@ -123,8 +123,19 @@ def find_committed(plan: Plan) -> Opened[Any] | None:
         opened = read_manifest(plan.folder)
     except MissingManifest:
         return None
-    _check_same(plan, opened)
-    return opened
+    found = opened.manifest
+    if found.kind != plan.kind or found.recipe != plan.recipe:
+        expected, difference = "the same recipe", _first_difference(plan.recipe, found.recipe)
+    elif [ref.identity for ref in found.inputs] != plan.input_identities:
+        expected, difference = "the same inputs", "other inputs"
+    else:
+        return opened
+    raise NameTaken(
+        where=opened.location,
+        expected=f"a run of {expected} as asked for",
+        found=difference,
+        hint="Nothing is overwritten: give another --name (or none), or ask for what is there.",
+    )
 
 
 def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part) -> Committed:
@@ -182,22 +193,6 @@ def build(
         }
     )
     return model.model_copy(update={"identity": run_identity(model.to_json(), data)}), data
-
-
-def _check_same(plan: Plan, opened: Opened[Any]) -> None:
-    found = opened.manifest
-    if found.kind == plan.kind and found.recipe == plan.recipe:
-        if [ref.identity for ref in found.inputs] == plan.input_identities:
-            return
-        expected, difference = "the same inputs", "other inputs"
-    else:
-        expected, difference = "the same recipe", _first_difference(plan.recipe, found.recipe)
-    raise NameTaken(
-        where=opened.location,
-        expected=f"a run of {expected} as asked for",
-        found=difference,
-        hint="Nothing is overwritten: give another --name (or none), or ask for what is there.",
-    )
 
 
 def _first_difference(asked: Recipe, found: Recipe) -> str:

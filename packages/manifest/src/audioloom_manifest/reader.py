@@ -186,9 +186,9 @@ def _absent(whole: Mapping[str, Any], found: Mapping[str, Any], above: str = "")
 
 def _unknown_storage(manifest: Envelope, minor: int) -> Iterator[str]:
     """The locations that only a later minor version may name."""
-    if minor:
-        return
-    for name, place in manifest.places().items():
+    places = {f"inputs.{n}.location": each.location for n, each in enumerate(manifest.inputs)}
+    places["recipe.source"] = getattr(manifest.recipe, "source", "")
+    for name, place in places.items() if not minor else ():
         if "://" in place and locate(place).scheme not in FILE_SCHEMES:
             yield f"{name}: a storage that version 1.0 does not know (found {place!r})"
 

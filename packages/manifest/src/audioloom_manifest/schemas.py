@@ -22,22 +22,18 @@ def schema_files() -> dict[str, bytes]:
         ("file-entry", FILES_VERSION, FileEntry),
         *((kind, version_of(kind), model) for kind, model in MODELS.items()),
     ]
-    return {
-        f"schemas/{name}-{version}.schema.json": _schema(f"{name}:{version}", model)
-        for name, version, model in models
-    }
-
-
-def _schema(name: str, model: type[Part]) -> bytes:
-    schema: dict[str, Any] = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"audioloom:{name}",
-        **model.model_json_schema(mode="serialization"),
-    }
-    for each in (schema, *schema.get("$defs", {}).values()):
-        later = [name for name, field in each["properties"].items() if "since" in field]
-        each["required"] = [name for name in each["required"] if name not in later]
-    return canonical_bytes(schema, indent=2)
+    found = {}
+    for name, version, model in models:
+        schema: dict[str, Any] = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": f"audioloom:{name}:{version}",
+            **model.model_json_schema(mode="serialization"),
+        }
+        for each in (schema, *schema.get("$defs", {}).values()):
+            later = [key for key, field in each["properties"].items() if "since" in field]
+            each["required"] = [key for key in each["required"] if key not in later]
+        found[f"schemas/{name}-{version}.schema.json"] = canonical_bytes(schema, indent=2)
+    return found
 
 
 def main(arguments: list[str]) -> None:

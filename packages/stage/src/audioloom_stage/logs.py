@@ -60,9 +60,6 @@ def configure_logs(settings: LogSettings) -> None:
         first.append(_no_trace)
     else:  # before the renderer, so that it is masked and escaped like everything else
         first.append(structlog.processors.format_exc_info)
-    last: Processor = structlog.processors.JSONRenderer(serializer=_printable_line)
-    if not settings.as_json:
-        last = _readable_line
     handler = _Handler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -70,8 +67,7 @@ def configure_logs(settings: LogSettings) -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 lambda _, __, event: redact_values(event),
-                _for_programs if settings.as_json else _escape_controls,
-                last,
+                _json_line if settings.as_json else _readable_line,
             ],
         )
     )
@@ -129,14 +125,18 @@ def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def _for_programs(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+def _json_line(_: WrappedLogger, __: str, event: EventDict) -> str:
     event.pop("readable", None)
     first = {key: event.pop(key) for key in ("timestamp", "level", "event") if key in event}
-    return {**first, **event}
+    return printable_json(json.dumps({**first, **event}, ensure_ascii=False))
 
 
 def _readable_line(_: WrappedLogger, __: str, event: EventDict) -> str:
     """Render an entry for people: the time, the level above info, the message, then its values."""
+    # A second line of an event or a value would look like another log entry. A trace has lines.
+    event = {
+        k: printable(v, lines=k in _TRACES) if isinstance(v, str) else v for k, v in event.items()
+    }
     time, level = event.pop("timestamp", ""), event.pop("level", "info")
     message = str(event.pop("event", ""))
     traces = [event.pop(key) for key in _TRACES if key in event]
@@ -148,14 +148,3 @@ def _readable_line(_: WrappedLogger, __: str, event: EventDict) -> str:
     values = [f"{key}={value}" for key, value in event.items() if readable is None]
     line = "  ".join([f"{paint(time, DIM)} {message}", *values])
     return "\n".join([line, *traces])
-
-
-def _printable_line(event: EventDict, **how: Any) -> str:
-    return printable_json(json.dumps(event, ensure_ascii=False, **how))
-
-
-def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    # A second line of an event or a value would look like another log entry. A trace has lines.
-    return {
-        k: printable(v, lines=k in _TRACES) if isinstance(v, str) else v for k, v in event.items()
-    }

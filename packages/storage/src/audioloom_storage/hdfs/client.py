@@ -7,7 +7,6 @@ answers, and even dropping it waits for its threads forever. It has no time limi
 import ctypes
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,7 +42,6 @@ class Connection(remote.Connection[hdfs_native.Client]):
     def __init__(self, authority: str) -> None:
         super().__init__()
         self._authority = authority
-        self._lock = threading.Lock()
         self._client: hdfs_native.Client | None = None
         self._until = math.inf  # when its token ends
 
@@ -74,10 +72,9 @@ class Connection(remote.Connection[hdfs_native.Client]):
         if client is not None and time.time() >= self._until:
             self._give_up(client)  # the file may hold a fresh token by now
             client = None
-        if client is None:  # outside the lock: nobody must wait for ten seconds behind another call
+        if client is None:  # nobody waits for ten seconds behind another call that connects
             client = self._connect(location)
-            with self._lock:
-                self._client = client = self._client or client
+            self._client = client = self._client or client
         return client
 
     def _connect(self, location: Location) -> hdfs_native.Client:
@@ -98,9 +95,8 @@ class Connection(remote.Connection[hdfs_native.Client]):
         return client
 
     def _give_up(self, client: hdfs_native.Client) -> None:
-        with self._lock:
-            if self._client is client:  # it still waits, and later questions would wait too
-                self._client = None
+        if self._client is client:  # it still waits, and later questions would wait too
+            self._client = None
 
 
 @contextmanager

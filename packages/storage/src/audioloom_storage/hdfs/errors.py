@@ -67,15 +67,11 @@ def _not_configured(text: str, location: Location) -> NotConfigured:
 
 
 def _unavailable(error: BaseException, text: str, location: Location) -> Unavailable:
-    if "All DataNodes failed" in text:
-        return _no_node(text, location)
-    broke = type(error).__name__ == "PanicException"
-    found = f"hdfs-native broke: {_said(text)}" if broke else _said(text)
-    hint = _WHOLE if broke else "See that the DataNodes are well."
-    return Unavailable(found, where=location, hint=hint)
-
-
-def _no_node(text: str, location: Location) -> Unavailable:
+    if "All DataNodes failed" not in text:
+        broke = type(error).__name__ == "PanicException"
+        found = f"hdfs-native broke: {_said(text)}" if broke else _said(text)
+        hint = _WHOLE if broke else "See that the DataNodes are well."
+        return Unavailable(found, where=location, hint=hint)
     nodes = [f"{name}:{port} ({address})" for address, name, port in _NODE.findall(text)]
     hint = "See that they run."
     if "HADOOP_CONF_DIR" not in os.environ:  # such as dfs.client.use.datanode.hostname

@@ -81,7 +81,9 @@ def translated(error: BaseException, location: Location) -> StorageError:
     """Return a failure of a library as an error of this package that names *location*."""
     if isinstance(error, StorageError):
         return error
-    cause = _inner(error)
+    cause = error  # fsspec's HTTP reports every failure as a file that is not found
+    while isinstance(cause, FileNotFoundError) and cause.__cause__ is not None:
+        cause = cause.__cause__
     kind = _kind(cause)
     found = _ONE_MEANING.get(kind) or _said(cause)
     hint = _HINTS.get(kind, "").format(credentials=_CREDENTIALS[location.scheme])
@@ -95,13 +97,6 @@ def without_account(error: ValueError, location: Location) -> NotConfigured:
         where=location,
         expected=f"in the environment: {_CREDENTIALS[location.scheme]}",
     )
-
-
-def _inner(error: BaseException) -> BaseException:
-    """The failure itself: fsspec's HTTP reports every one as a file that is not found."""
-    while isinstance(error, FileNotFoundError) and error.__cause__ is not None:
-        error = error.__cause__
-    return error
 
 
 def _kind(error: BaseException) -> type[StorageError]:

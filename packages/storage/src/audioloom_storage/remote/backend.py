@@ -44,7 +44,7 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
 
     @abstractmethod
     def delete(self, location: Location, *, recursive: bool = False) -> bool:
-        """Delete for good. Return False where nothing lies; raise errors.IsAFolder if it is not empty."""
+        """Delete for good. Return False where nothing lies; raise IsAFolder if it is not empty."""
 
     @abstractmethod
     def rename(self, temporary: Location, target: Location) -> None:

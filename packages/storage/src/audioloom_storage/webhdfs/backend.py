@@ -200,19 +200,17 @@ class _Writer:
         try:
             if not self._is_asked:
                 self._is_asked = True
-                self._ask()
+                self._http.putrequest("PUT", f"{self._url.path}?{self._url.query}")
+                # HttpFS requires the type.
+                self._http.putheader("Content-Type", "application/octet-stream")
+                self._http.putheader("Transfer-Encoding", "chunked")
+                self._http.endheaders()
             for part in parts:
                 self._http.send(part)
         except OSError as error:
             with suppress(Outage):  # its answer may have come before it stopped listening
                 self._check_answer(0)
             raise translated(error, self._location) from error
-
-    def _ask(self) -> None:
-        self._http.putrequest("PUT", f"{self._url.path}?{self._url.query}")
-        self._http.putheader("Content-Type", "application/octet-stream")  # HttpFS requires it
-        self._http.putheader("Transfer-Encoding", "chunked")
-        self._http.endheaders()
 
     def _check_answer(self, expected: int) -> None:
         try:

@@ -76,7 +76,11 @@ def translated(error: Exception, location: Location, *, looking: bool = False) -
             )
         return _no_webhdfs(said.strip(), location)
     if isinstance(error, (OSError, requests.RequestException)):
-        return Outage(f"no answer: {_cause(error)}", where=location, hint=_HINT)
+        inner: BaseException = error
+        while (next_one := inner.__cause__ or inner.__context__) is not None:
+            inner = next_one
+        cause = str(inner) or type(inner).__name__
+        return Outage(f"no answer: {cause}", where=location, hint=_HINT)
     return _no_webhdfs(repr(error), location)
 
 
@@ -93,13 +97,6 @@ def refusal(status: int, body: bytes, location: Location) -> StorageError:
 
 
 _HINT = "See that host and port are those of the NameNode's page or of a gateway, then run again."
-
-
-def _cause(error: Exception) -> str:
-    inner: BaseException = error
-    while (next_one := inner.__cause__ or inner.__context__) is not None:
-        inner = next_one
-    return str(inner) or type(inner).__name__
 
 
 _KNOWN: dict[str, Connection] = {}
