@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pytest
-from audioloom_stage._options import options
 from audioloom_stage._sources import did_you_mean, read_settings
+from audioloom_stage.app import StageApp, command
 from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
+from audioloom_stage.result import Result
 from audioloom_stage.settings import Positional, Secret, Settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,21 +32,22 @@ class RunSettings(Settings):
         return self
 
 
+class ListSettings(Settings):
+    root: str
+
+
 def read(
     flags: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
     config: Path | None = None,
     model: type[Settings] = RunSettings,
 ) -> Any:
+    stages = ("featurizer", "sharder", "trainer", "yarn-launcher")
+    app = StageApp("sharder", help="x", stages=stages)
+    for settings in (ListSettings, model):
+        command(app, settings)(lambda _: Result(""))
     return read_settings(
-        model,
-        options(model, "sharder"),
-        stage="sharder",
-        stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
-        known={*model.model_fields, "root"},
-        flags=flags or {},
-        environ=environ or {},
-        config=None if config is None else str(config),
+        app.declarations[-1], flags or {}, environ or {}, None if config is None else str(config)
     )
 
 

@@ -68,16 +68,7 @@ def perform(
     with reserved_stdout() as write:
         try:
             configure_logs(logs)
-            settings = read_settings(
-                job.settings,
-                job.declared,
-                stage=app.stage,
-                stages=app.stages,
-                known=app.known,
-                flags=words,
-                environ=os.environ,
-                config=config,
-            )
+            settings = read_settings(job, words, os.environ, config)
             function = job.function
             show_bar("")
             result = function(settings)

@@ -10,16 +10,15 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from audioloom_stage._options import Option, prefix
+from audioloom_stage.app import Declaration
 from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
 from audioloom_stage.escapes import shortened
 from audioloom_stage.redaction import redact_values
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -32,36 +31,25 @@ class Given:
 
 
 def read_settings(
-    model: type[Model],
-    declared: Sequence[Option],
-    *,
-    stage: str,
-    stages: Iterable[str],
-    known: Iterable[str],
-    flags: Mapping[str, Any],
-    environ: Mapping[str, str],
-    config: str | None,
-) -> Model:
+    job: Declaration, flags: Mapping[str, Any], environ: Mapping[str, str], config: str | None
+) -> BaseModel:
     """Collect the settings of one command and check them.
 
-    The file serves all *stages*, and with the variables every command of the *stage*: their tables
-    and *known* keys are no mistakes. A flag that was not given is None or empty.
+    The file serves all stages, and with the variables every command of the stage: their tables
+    and keys are no mistakes. A flag that was not given is None or empty.
 
     Raises:
         Usage: a flag is wrong, or a setting is required and given nowhere.
         BadConfiguration: a variable or the file is wrong.
         InputMissing: there is no such file.
     """
-    names = frozenset(known)
-    given: dict[str, Given] = {}
-    if config is not None:
-        given |= _from_file(Path(config), declared, stage, stages, names)
-    given |= _from_variables(environ, declared, stage, names)
-    given |= _from_flags(flags, declared)
+    given = {} if config is None else _from_file(Path(config), job)
+    given |= _from_variables(environ, job)
+    given |= _from_flags(flags, job.declared)
     try:
-        return model.model_validate({name: each.value for name, each in given.items()})
+        return job.settings.model_validate({name: each.value for name, each in given.items()})
     except ValidationError as error:
-        raise _explain(error, declared, given, stage) from error
+        raise _explain(error, job.declared, given, job.app.stage) from error
 
 
 def _from_flags(flags: Mapping[str, Any], declared: Sequence[Option]) -> dict[str, Given]:
@@ -79,21 +67,19 @@ def _from_flags(flags: Mapping[str, Any], declared: Sequence[Option]) -> dict[st
     return given
 
 
-def _from_variables(
-    environ: Mapping[str, str], declared: Sequence[Option], stage: str, known: frozenset[str]
-) -> dict[str, Given]:
-    start = prefix(stage)
-    allowed = {name.upper() for name in known}
+def _from_variables(environ: Mapping[str, str], job: Declaration) -> dict[str, Given]:
+    start = prefix(job.app.stage)
+    allowed = {name.upper() for name in job.app.known}
     for variable in sorted(environ):
         name = variable.removeprefix(start)
         if name != variable and name not in allowed:
             raise BadConfiguration(
-                f"no setting of {stage} has the variable {variable}",
+                f"no setting of {job.app.stage} has the variable {variable}",
                 where="the environment",
                 hint=did_you_mean(name, allowed, start) or f"unset {variable}",
             )
     given = {}
-    for option in declared:
+    for option in job.declared:
         text = environ.get(option.variable, "") if option.variable else ""
         if not text:  # an empty variable counts as not set, as in the shell
             continue
@@ -105,15 +91,10 @@ def _from_variables(
     return given
 
 
-def _from_file(
-    path: Path,
-    declared: Sequence[Option],
-    stage: str,
-    stages: Iterable[str],
-    known: frozenset[str],
-) -> dict[str, Given]:
+def _from_file(path: Path, job: Declaration) -> dict[str, Given]:
+    stage, known = job.app.stage, job.app.known
     whole = _read_toml(path)
-    tables = dict.fromkeys([*stages, stage])
+    tables = dict.fromkeys([*job.app.stages, stage])
     for name, table in whole.items():
         if name not in tables:
             kind = "table" if isinstance(table, dict) else "key outside a table:"
@@ -133,7 +114,7 @@ def _from_file(
                 where=f"{path} [{stage}]",
                 hint=did_you_mean(key, known),
             )
-    mine = {option.name for option in declared if not option.positional}
+    mine = {option.name for option in job.declared if not option.positional}
     return {
         key: Given(value, f"{path} [{stage}] {key}", by_flag=False)
         for key, value in table.items()
