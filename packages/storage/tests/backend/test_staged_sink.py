@@ -14,7 +14,7 @@ from audioloom_storage import (
     locate,
 )
 from audioloom_storage.backend.staged_sink import StagedBackend, StagedSink
-from audioloom_storage.new_file import NewFile
+from audioloom_storage.write import NewFile
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 
 TARGET = locate("/folder/m.json")
