@@ -27,7 +27,7 @@ def answers() -> dict[str, Any]:
         inside = request.pop("folder", "value.json" if request["do"] == "digest" else ".")
         requests.append({**request, "path": str(CONFORMANCE / "cases" / name / "input" / inside)})
     done = subprocess.run(
-        [sys.executable, "-m", "audioloom_manifest.conformance"],
+        [sys.executable, CONFORMANCE / "answer.py"],
         input="".join(json.dumps(each) + "\n" for each in requests),
         stdout=subprocess.PIPE,
         text=True,

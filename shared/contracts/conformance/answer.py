@@ -1,7 +1,7 @@
-"""Answer the cases of `shared/contracts/conformance` with this reader.
+"""Answer the cases beside this file with the reader of this project: `python answer.py`.
 
-`python -m audioloom_manifest.conformance` reads requests from stdin, a JSON object a line, and
-writes an answer to stdout for each: the protocol of `shared/contracts/conformance/README.md`.
+Requests are read from stdin, a JSON object a line, and an answer to each is written to stdout, as
+`README.md` says.
 """
 
 import json
