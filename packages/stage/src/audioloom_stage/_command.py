@@ -6,7 +6,6 @@ It is made when it is called, not when the stage starts.
 import inspect
 import logging
 import os
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import typer
@@ -29,9 +28,7 @@ def build(declaration: Declaration) -> Any:
     """Make the typer command of a declared command."""
 
     def run(**words: Any) -> int:
-        names = ("config", "as_json", "log_format", "verbose", "quiet", "debug")
-        common = {name: words.pop(_COMMON + name) for name in names}
-        return perform(declaration, words, **common)
+        return perform(declaration, words)
 
     parameters = [_parameter(each) for each in declaration.declared if not each.secret]
     parameters += _common()
@@ -44,18 +41,10 @@ def build(declaration: Declaration) -> Any:
     return typer.main.get_command(alone)
 
 
-def perform(
-    job: Declaration,
-    words: Mapping[str, Any],
-    *,
-    config: str | None,
-    as_json: bool,
-    log_format: Literal["console", "json"],
-    verbose: bool,
-    quiet: bool,
-    debug: bool,
-) -> int:
+def perform(job: Declaration, words: dict[str, Any]) -> int:
     """Run a command to its exit code. Every error ends here, and nowhere else."""
+    names = ("config", "as_json", "log_format", "verbose", "quiet", "debug")
+    config, as_json, log_format, verbose, quiet, debug = (words.pop(_COMMON + n) for n in names)
     # structlog costs 0.2 s, which --help must not pay.
     from audioloom_stage._sources import read_settings  # noqa: PLC0415
     from audioloom_stage.logs import LogSettings, configure_logs  # noqa: PLC0415

@@ -21,8 +21,14 @@ SCHEMES = (*FILE_SCHEMES, *OBJECT_SCHEMES)
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 _JAVA_URI = re.compile(r"\A(file|hdfs|webhdfs):(?=/(?!/))", re.IGNORECASE)  # as Java writes file:/a
-_AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
-_AZURE = re.compile(r"[a-z0-9$-]+@[a-z0-9]+\.(?:dfs|blob)\.core\.windows\.net")
+_HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+_AUTHORITY = re.compile(_HOST)
+_AUTHORITIES = {
+    "file": re.compile(""),
+    "hdfs": re.compile(f"(?:{_HOST})?"),
+    "webhdfs": re.compile(f"(?:{_HOST})?"),
+    "abfs": re.compile(rf"{_HOST}|[a-z0-9$-]+@[a-z0-9]+\.(?:dfs|blob)\.core\.windows\.net"),
+}
 _SLASHES = re.compile(r"/(?:\.?/|\.\Z)*")
 _UNSAFE_PART = re.compile(r"/\.{0,2}(?:/|\Z)")  # looked for in text that starts with a slash
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
@@ -59,7 +65,7 @@ class Location:
             raise UnsupportedScheme(
                 f"{self.scheme}:// is no storage known here", expected=f"a path, or one of {known}"
             )
-        if not _is_authority(self.scheme, self.authority):
+        if _AUTHORITIES.get(self.scheme, _AUTHORITY).fullmatch(self.authority) is None:
             # The authority is not repeated: the text before an "@" may be a password.
             form = _FORMS.get(self.scheme, "host:port/path without a user")
             found = f"this {self.scheme}:// URI names its host in a way not known"
@@ -170,16 +176,6 @@ _FORMS = {
     "gs": "bucket/path",
     "abfs": "container@account.dfs.core.windows.net/path",
 }
-
-
-def _is_authority(scheme: str, authority: str) -> bool:
-    if scheme == "file":
-        return not authority
-    if not authority:
-        return scheme not in OBJECT_SCHEMES
-    if scheme == "abfs" and _AZURE.fullmatch(authority):
-        return True
-    return _AUTHORITY.fullmatch(authority) is not None
 
 
 def _local(text: str) -> Location:
