@@ -1,6 +1,6 @@
-"""The JSON Schemas of the contract (draft 2020-12), generated from the models.
+"""Write the JSON Schemas of the contract (draft 2020-12): `python write_schemas.py FOLDER`.
 
-`python -m audioloom_manifest.schemas FOLDER` writes them, but never anew what is frozen.
+They are generated from the models of audioloom-manifest. What is frozen is never written anew.
 """
 
 import sys
