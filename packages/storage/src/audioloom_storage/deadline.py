@@ -3,8 +3,8 @@
 import os
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -18,41 +18,35 @@ def within(seconds: float, ask: Callable[[], T]) -> T:
         asker = _IDLE.pop()
     except IndexError:
         asker = _Asker()
-    answers: list[T] = []
-    asker.questions.put(lambda: answers.append(ask()))
-    answered = False
+    asker.questions.put(ask)
     try:
-        answered = asker.done.acquire(timeout=seconds)
-    finally:
-        if not answered:
-            asker.questions.put(None)  # should it ever come back
-    if not answered:
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    failure, asker.failure = asker.failure, None
+        answer, failure = asker.answers.get(timeout=seconds)
+    except BaseException as error:
+        asker.questions.put(None)  # should it ever come back
+        if isinstance(error, Empty):
+            raise TimeoutError(f"no answer within {seconds:g} s") from None
+        raise
     _IDLE.append(asker)
     if failure is not None:
         raise failure
-    return answers[0]
+    return cast("T", answer)
 
 
 class _Asker:
     """A thread that is kept, because to start one takes longer than most answers."""
 
     def __init__(self) -> None:
-        self.questions: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self.done = threading.Lock()  # held until there is an answer; a Semaphore is slow Python
-        self.done.acquire()
-        self.failure: BaseException | None = None
+        self.questions: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self.answers: SimpleQueue[tuple[object, BaseException | None]] = SimpleQueue()
         threading.Thread(target=self._serve, name="audioloom-storage", daemon=True).start()
 
     def _serve(self) -> None:
         while (question := self.questions.get()) is not None:
             try:
-                question()
+                self.answers.put((question(), None))
             except BaseException as error:  # noqa: BLE001 - a panic of Rust is no Exception
-                self.failure = error
+                self.answers.put((None, error))
             del question
-            self.done.release()
 
 
 _IDLE: list[_Asker] = []
