@@ -7,28 +7,31 @@ from functools import partial
 
 from audioloom_stage.checks import AT_ONCE_S, Ask, CheckResult, look, ok, report, skipped, warning
 from audioloom_stage.result import Result
-from audioloom_storage import Location, exists, list_folder, locate
+from audioloom_storage import exists, list_folder, locate
 
 LEAST_ROOM = 2 << 30
+NO_ROOT = "no --root is given"
 
 
 def examine(root: str | None, checks: Mapping[str, Ask], within_s: float = AT_ONCE_S) -> Result:
     """Make the checks of a stage beside those of every stage; return a line for each."""
-    no_root = partial(skipped, "root", "no --root is given")
     everywhere: dict[str, Ask] = {
-        "root": partial(check_root, locate(root)) if root else no_root,
+        "root": partial(check_root, root),
         "scratch": partial(check_room, "scratch", tempfile.gettempdir()),
     }
     return report(look({**everywhere, **checks}, within_s))
 
 
-def check_root(root: Location) -> CheckResult:
+def check_root(root: str | None) -> CheckResult:
     """Check that the storage of the root answers and, if the root is there, can be read."""
-    if not exists(root):
-        return ok("root", f"{root} will be made")
-    for _ in list_folder(root):
+    if root is None:
+        return skipped("root", NO_ROOT)
+    folder = locate(root)
+    if not exists(folder):
+        return ok("root", f"{folder} will be made")
+    for _ in list_folder(folder):
         break
-    return ok("root", f"{root} is there")
+    return ok("root", f"{folder} is there")
 
 
 def check_room(name: str, folder: str, least: int = LEAST_ROOM) -> CheckResult:

@@ -2,7 +2,13 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
+from audioloom_runs.settings import (
+    CheckSettings,
+    GcSettings,
+    ListSettings,
+    RootSettings,
+    RunName,
+)
 from audioloom_stage.settings import Flag, Positional, Settings
 from audioloom_stage.units import Duration, Size
 from pydantic import AfterValidator, Field, model_validator
@@ -35,7 +41,7 @@ class KerberosSettings(Settings):
     principal: str | None = Field(None, description="Kerberos principal of the keytab.")
 
 
-class ResourceSettings(RootSettings):
+class ResourceSettings(Settings):
     """What a worker and the application master are given on a cluster."""
 
     groups: ClassVar = {
@@ -61,7 +67,7 @@ class ResourceSettings(RootSettings):
     )
 
 
-class RunSettings(ResourceSettings, KerberosSettings):
+class RunSettings(RootSettings, ResourceSettings, KerberosSettings):
     """What `run` is asked to do."""
 
     groups: ClassVar = {
@@ -159,7 +165,7 @@ class RunSettings(ResourceSettings, KerberosSettings):
         return self
 
 
-class DoctorSettings(ResourceSettings, KerberosSettings):
+class DoctorSettings(CheckSettings, ResourceSettings, KerberosSettings):
     """What `doctor` is asked to look at: the flags of the run that is planned."""
 
     planned_duration: Duration | None = Field(

@@ -38,6 +38,19 @@ def test_without_a_cluster_all_that_can_be_looked_at_is(launches: Any) -> None:
     assert not launches.root.exists()
 
 
+def test_no_root_is_needed_before_there_is_one(launches: Any, yarn: Any) -> None:
+    """Neither without a cluster, nor on one, where what needs a root is skipped."""
+    code, _, err = launches.run("doctor", env={"PATH": "/usr/bin:/bin"})
+    assert 78 == code, err
+    assert "--root" not in err
+    code, out, err = yarn.call("doctor", "--json")
+    assert 0 == code, err
+    states = {each["check"]: each["state"] for each in json.loads(out)["findings"]}
+    assert {"root", "encryption zone", "probe"} == {
+        check for check, state in states.items() if "skipped" == state
+    }
+
+
 @pytest.mark.slow
 def test_daemons_that_are_dead_are_failures_beside_what_is_well(yarn: Any) -> None:
     """Each is named, with its address; what does not hang on it is looked at."""

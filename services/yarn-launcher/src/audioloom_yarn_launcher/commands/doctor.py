@@ -8,10 +8,10 @@ from functools import partial
 
 import structlog
 from audioloom_hadoop.configuration import Hadoop
-from audioloom_runs.checks import check_room, check_root
+from audioloom_runs.checks import NO_ROOT, check_room, check_root
 from audioloom_stage import checks
 from audioloom_stage.result import Result
-from audioloom_storage import locate
+from audioloom_storage import Location, locate
 
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.preflight import cluster as cluster_checks
@@ -44,7 +44,7 @@ def examine(settings: DoctorSettings) -> Result:
 
 
 def _before(settings: DoctorSettings, login: Login | None) -> list[checks.CheckResult]:
-    root, shape = locate(settings.root), _shape(settings)
+    root, shape = settings.root, _shape(settings)
     here: dict[str, checks.Ask] = {
         "configuration": lambda: local.configuration(find_hadoop()),
         "Java here": local.java,
@@ -61,7 +61,11 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[checks.CheckR
         "NameNode": cluster_checks.default_system,
         "replication": cluster_checks.replication,
         "root": lambda _: check_root(root),
-        "encryption zone": lambda hadoop: cluster_checks.encryption(hadoop, root),
+        "encryption zone": lambda hadoop: (
+            cluster_checks.encryption(hadoop, locate(root))
+            if root
+            else checks.skipped("encryption zone", NO_ROOT)
+        ),
         "queue": lambda _: cluster_checks.queue(shape, settings.workers),
         "nodes": lambda _: cluster_checks.nodes(shape),
         "log aggregation": cluster_checks.log_aggregation,
@@ -106,8 +110,10 @@ def _with_driver(
         yield from checks.look_at("request", lambda: _request(cluster, shape))
         environment = checks.look_at("environment", partial(_environment, settings.environment))
         yield from environment
-        if settings.probe and not checks.has_failed(environment):
-            yield from _probe(cluster, shape, settings)
+        if settings.root is None:
+            yield checks.skipped("probe", f"{NO_ROOT}, and the launcher for nodes lies below it")
+        elif settings.probe and not checks.has_failed(environment):
+            yield from _probe(cluster, shape, locate(settings.root))
 
 
 def _request(cluster: Cluster, shape: Shape) -> checks.CheckResult:
@@ -124,13 +130,11 @@ def _environment(archive: str | None) -> checks.CheckResult:
     return checks.ok("environment", given or "none given: the command has what the node has")
 
 
-def _probe(
-    cluster: Cluster, shape: Shape, settings: DoctorSettings
-) -> Iterator[checks.CheckResult]:
+def _probe(cluster: Cluster, shape: Shape, root: Location) -> Iterator[checks.CheckResult]:
     launchers: list[str] = []
 
     def ship() -> checks.CheckResult:
-        launchers.append(ship_launcher(locate(settings.root)))
+        launchers.append(ship_launcher(root))
         return checks.ok("launcher", f"lies at {launchers[0]}")
 
     yield from checks.look_at("launcher", ship, SHIP_WITHIN_S)
@@ -150,7 +154,7 @@ def _probe(
 def _shape(settings: DoctorSettings) -> Shape:
     return application_shape(
         settings,
-        run_folder=locate(settings.root).uri,
+        run_folder=locate(settings.root or ".").uri,
         roles={WORKER: worker_resources(settings)},
         environment=None if settings.environment is None else locate(settings.environment).uri,
     )
