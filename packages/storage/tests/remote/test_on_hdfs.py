@@ -331,6 +331,24 @@ def test_a_file_has_the_copies_that_its_writer_asks_for(
     assert copies == found.replication
 
 
+def test_a_cluster_that_keeps_fewer_copies_keeps_its_usual_ones(cluster: Cluster) -> None:
+    """A wish beyond `dfs.replication.max` (Hadoop's own is 512) is no failure."""
+    folder = root(cluster, "hdfs")
+    with create(folder / "copies.bin", replication=513) as file:
+        file.write(b"1")
+    found = Client(str(cluster.hdfs)).get_file_info(f"{folder.path}/copies.bin")
+    assert 2 == found.replication
+
+
+def test_a_gateway_says_how_many_copies_there_may_be(cluster: Cluster) -> None:
+    """It refuses after the bytes, when they cannot be written again."""
+    with (
+        pytest.raises(NotConfigured, match=r"exceeds maximum of 512.*hdfs://"),
+        create(root(cluster, "webhdfs") / "copies.bin", replication=513) as file,
+    ):
+        file.write(b"1")
+
+
 def test_quota_and_safe_mode(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are said; and a NameNode in safe mode is waited for, as it is while it starts."""
     folders = [root(cluster, scheme) for scheme in RENAME]

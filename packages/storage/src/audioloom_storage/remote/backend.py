@@ -10,8 +10,9 @@ from typing import Any, Generic
 from audioloom_storage import errors
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Entry
-from audioloom_storage.backend.staged_sink import StagedBackend
+from audioloom_storage.backend.staged_sink import StagedBackend, StagedSink
 from audioloom_storage.location import Location
+from audioloom_storage.remote.errors import CopiesRefused
 from audioloom_storage.remote.retry import Busy, Client, Connection, Outage, Retry, T
 
 Rename = Callable[[Location, Location], None]
@@ -69,6 +70,13 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
     def folder_identity(self, location: Location) -> Hashable:
         """Return the path, because HDFS has no links."""
         return location
+
+    def create(self, location: Location, *, private: bool, replication: int | None) -> StagedSink:
+        """Start a file; with the usual copies if the cluster refuses to keep *replication*."""
+        try:
+            return super().create(location, private=private, replication=replication)
+        except CopiesRefused:
+            return super().create(location, private=private, replication=None)
 
     def commit(self, temporary: Location, target: Location, size: int) -> None:
         """Rename, without replacing and without moving into a folder."""

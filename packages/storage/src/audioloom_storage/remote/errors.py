@@ -5,6 +5,7 @@ from audioloom_storage.errors import (
     IsAFolder,
     NoSpace,
     NotAFolder,
+    NotConfigured,
     NotFound,
     PermissionDenied,
     StorageError,
@@ -15,6 +16,11 @@ from audioloom_storage.location import Location
 from audioloom_storage.remote.delegation_tokens import refused
 from audioloom_storage.remote.retry import Busy, Outage
 
+
+class CopiesRefused(NotConfigured):
+    """The cluster keeps neither so few nor so many copies of a block."""
+
+
 _ACCESS = "Run as a user who may, or ask its owner for access."
 NEEDS_IDENTITY = (
     "Get a ticket (kinit), or name a file of delegation tokens in HADOOP_TOKEN_FILE_LOCATION."
@@ -22,6 +28,8 @@ NEEDS_IDENTITY = (
 _QUOTA = "Ask for a larger quota or choose another folder, then run again."
 _LATER = "Wait until the NameNode is at work (hdfs dfsadmin -safemode get), then run again."
 _FAILURE = (Unavailable, "See the log of the NameNode, then run again.")
+
+_COPIES = "copies"  # no class of Hadoop's, which raises IOException
 
 # By the last part of the class's name. All but the Outages mean that nothing was done.
 _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
@@ -48,11 +56,17 @@ _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
         ("ConnectException", "EOFException", "SocketException", "SocketTimeoutException"),
         (Outage, "See that the NameNode runs, then run again."),
     ),
+    _COPIES: (
+        CopiesRefused,
+        "Set dfs.replication between dfs.namenode.replication.min and dfs.replication.max of the"
+        " cluster, or write by hdfs://, which takes the usual number instead.",
+    ),
     "SafeModeException": (Busy, _LATER),
     "StandbyException": (Busy, "Name the nameservice (hdfs://NAMESERVICE/…), or the active one."),
     "RetriableException": (Busy, _LATER),
     "ServerTooBusyException": (Busy, _LATER),
 }
+
 
 # Where Hadoop's own words say less, or name the temporary file.
 _BETTER_SAID = {
@@ -79,6 +93,8 @@ def translated(java_class: str, text: str, location: Location, *, looking: bool)
         return Busy("the NameNode knows of no DataNode yet", where=location, hint=_LATER)
     if said.endswith("(is not a directory)"):
         name = "ParentNotDirectoryException"  # some calls raise AccessControlException for it
+    if said.startswith("Requested replication factor of"):
+        name = _COPIES
     if looking and name == "ParentNotDirectoryException":
         return NotFound("a file stands where a folder should", where=location)
     if name == "FileAlreadyExistsException" and "not a directory" in said:
