@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.monitoring.live import HINT, HINT_HERE, Pace, live_page
+from audioloom_yarn_launcher.monitoring.live import HINT, HINT_HERE, Pace, live_page, progress_line
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, WorkerStatus, read_run_status
 from launcher_processes import Launches, finish, until
 
@@ -121,13 +121,23 @@ def test_without_a_terminal_it_is_told_in_the_log(launches: Any) -> None:
     launches.note(0, 1)
     watching = launches.program("status", "-f", str(launches.the_run()))
     err = ""
-    while "running  attempt 1" not in err:
+    while "running  attempt 1, workers: 1" not in err:
         err += watching.stderr.readline()
     launches.go()
     assert 0 == finish(process)[0]
     code, out, _ = finish(watching)
     assert 0 == code
     assert "finished" in out
+
+
+def test_a_line_in_the_log_can_be_read() -> None:
+    """What a command says of itself may be no number: it is left out."""
+    numbers = {"attempt": 1, "workers": 2, "step": 1374, "steps": 1600, "loss": 6.281e-06}
+    line = progress_line("running", numbers | {"steps_per_second": 41.04, "input_wait": 0.1046})
+    expected = "running  attempt 1, workers: 2  step 1,374 of 1,600  loss 6.281e-06"
+    assert f"{expected}  41.04 steps/s  input wait 10.5%" == line
+    assert "running  step 3" == progress_line("running", {"step": 3, "loss": ["no number"]})
+    assert "waiting for the workers" == progress_line("forming", {})
 
 
 def test_a_run_shows_itself(launches: Any, terminal: tuple[int, int]) -> None:

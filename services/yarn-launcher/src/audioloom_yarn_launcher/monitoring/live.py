@@ -4,8 +4,9 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 import structlog
 from audioloom_stage.escapes import safe_text
@@ -24,6 +25,14 @@ from audioloom_yarn_launcher.monitoring.tables import worker_table
 
 EVERY_S = 2.0
 TELL_EVERY_S = 10.0
+_STATES = {"waiting": "waiting for the application to begin", "forming": "waiting for the workers"}
+_TEXTS = {
+    "step": "step {:,}",
+    "steps": " of {:,}",
+    "loss": "loss {:.4g}",
+    "steps_per_second": "{:.4g} steps/s",
+    "input_wait": "input wait {:.1%}",
+}
 HINT = "Ctrl-C ends the watching and not the run"
 HINT_HERE = "Ctrl-C ends the run"
 
@@ -55,16 +64,8 @@ class LiveView:
             elif time.monotonic() - self._told >= TELL_EVERY_S:
                 self._told = time.monotonic()
                 numbers = _numbers(status, read_worker_statuses(status))
-                facts = "  ".join(
-                    f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
-                    for key, value in numbers.items()
-                )
-                log.info(
-                    "the run goes on",
-                    readable=f"{status.state}  {facts}",
-                    state=status.state,
-                    **numbers,
-                )
+                line = progress_line(status.state, numbers)
+                log.info("the run goes on", readable=line, state=status.state, **numbers)
 
 
 class Pace:
@@ -152,8 +153,25 @@ def _most_telling(workers: Sequence[WorkerStatus], room: int) -> list[WorkerStat
     return sorted(sorted(workers, key=key)[:room], key=lambda each: each.rank)
 
 
-def _numbers(view: RunStatus, workers: Sequence[WorkerStatus]) -> dict[str, object]:
-    numbers: dict[str, object] = {}
+def progress_line(state: str, numbers: Mapping[str, Any]) -> str:
+    """Say in one line for people how far a run is."""
+    facts = [_STATES.get(state, state)]
+    if "attempt" in numbers:
+        facts.append(f"attempt {numbers['attempt']}, workers: {numbers['workers']}")
+    # A command writes the rest, and may write anything.
+    told = {
+        key: text.format(numbers[key])
+        for key, text in _TEXTS.items()
+        if isinstance(numbers.get(key), int | float)
+    }
+    of_all = told.pop("steps", "")
+    if "step" in told:
+        told["step"] += of_all
+    return "  ".join([*facts, *told.values()])
+
+
+def _numbers(view: RunStatus, workers: Sequence[WorkerStatus]) -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
     if view.last is not None:
         numbers |= {"attempt": view.last.number, "workers": view.last.started.size}
     leader = _leader(workers)
