@@ -165,9 +165,8 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
         text = f"{ending.application} was ended before its coordinator could end the run"
         cause = Cause("interrupted", text, exit_code=128 + ending.stopped_by)
     else:
-        told = ending.report.diagnostics
-        said = "" if diagnostics.is_known(told) else last_words(ending.application)
-        error = diagnostics.explain(told, application=ending.application, said=said)
+        told, application = ending.report.diagnostics, ending.application
+        error = diagnostics.explain(told, application=application, last_words=last_words)
         if last is None:
             raise error
         text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"

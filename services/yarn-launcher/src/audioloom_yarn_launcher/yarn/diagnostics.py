@@ -1,6 +1,7 @@
 """The reason why YARN did not run an application: one of our errors, from YARN's diagnostics."""
 
 import re
+from collections.abc import Callable
 
 from audioloom_hadoop.diagnostics import Cause, brief, diagnose
 from audioloom_stage import errors
@@ -126,17 +127,17 @@ def refusal(code: int, text: str, *, application: str) -> errors.StageError:
     return kind(text, where=application, hint=hint)
 
 
-def is_known(diagnostics: str) -> bool:
-    """Return whether YARN's diagnostics alone explain the end."""
-    return _match(diagnostics) is not None
-
-
-def explain(diagnostics: str, *, application: str, said: str = "") -> errors.StageError:
+def explain(
+    diagnostics: str, *, application: str, last_words: Callable[[str], str] = lambda _: ""
+) -> errors.StageError:
     """Return the error for the end of an application that our coordinator did not explain.
 
-    Besides YARN's diagnostics, what its master and coordinator *said* last may tell why.
+    If YARN's diagnostics do not tell why, the last words of its master and coordinator may.
     """
-    known = _match(diagnostics) or _match(said)
+    known, said = _match(diagnostics), ""
+    if known is None:
+        said = last_words(application)
+        known = _match(said)
     if known is None and _SHELL_FOUND_NONE.search(diagnostics):
         known = _KNOWN[Cause.NO_JAVA]  # the only program that the container starts
     found = brief(said or diagnostics, MOST_FOUND)
