@@ -126,8 +126,9 @@ def _request(cluster: Cluster, shape: Shape) -> checks.CheckResult:
 
 
 def _environment(archive: str | None) -> checks.CheckResult:
-    given = archive and f"{check_archive(archive)} is there"
-    return checks.ok("environment", given or "none given: the command has what the node has")
+    if archive is None:
+        return checks.ok("environment", "none given: the command has what the node has")
+    return checks.ok("environment", f"{check_archive(archive)} is there")
 
 
 def _probe(cluster: Cluster, shape: Shape, root: Location) -> Iterator[checks.CheckResult]:
