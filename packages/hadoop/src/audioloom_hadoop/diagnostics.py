@@ -9,6 +9,9 @@ from collections.abc import Container
 from enum import Enum
 from typing import NamedTuple
 
+_EMPTY_WORDS = ("at ", "Last 4096 bytes", "For more detailed output", "Failing the application")
+_TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
+
 
 class Cause(Enum):
     """Why an application or a container did not run, or was ended, with the texts that say so.
@@ -75,10 +78,6 @@ class Diagnosis(NamedTuple):
 
     cause: Cause
     words: str
-
-
-_EMPTY_WORDS = ("at ", "Last 4096 bytes", "For more detailed output", "Failing the application")
-_TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
 
 
 def diagnose(text: str, among: Container[Cause] = frozenset(Cause)) -> Diagnosis | None:

@@ -17,6 +17,10 @@ from audioloom_yarn_launcher.runs.layout import entries, log_folder, log_span
 from audioloom_yarn_launcher.yarn.container_logs import last_bytes, scheme_of_pages
 
 MOST_LINE_BYTES, CHUNK_BYTES = 1 << 16, 1 << 20
+EVERY_S, SEARCH_EVERY_S = 1.0, 3.0
+PAGES_A_SECOND = 100
+AHEAD_BYTES, MOST_BYTES = 1 << 16, 16 << 20
+_PAGE = re.compile(r"[^/@?#\s]+:[0-9]+/ws/v1/node/containers/container_[0-9a-z_]+/logs/[0-9.]+log")
 
 
 @dataclass(frozen=True, order=True)
@@ -100,12 +104,6 @@ def last_lines(run: Location, rank: int, attempt: int, most_bytes: int) -> list[
 
 def _text(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
-
-
-EVERY_S, SEARCH_EVERY_S = 1.0, 3.0
-PAGES_A_SECOND = 100
-AHEAD_BYTES, MOST_BYTES = 1 << 16, 16 << 20
-_PAGE = re.compile(r"[^/@?#\s]+:[0-9]+/ws/v1/node/containers/container_[0-9a-z_]+/logs/[0-9.]+log")
 
 
 class NodeLogs:

@@ -18,6 +18,8 @@ from pathlib import Path
 _SIOCGIFCONF = 0x8912
 _ROW, _ADDRESS = 40, slice(20, 24)  # of Linux' struct ifreq, 64 bits
 _ROOM = 1024 * _ROW
+LIBRARY = Path(__file__).absolute().parents[1] / "preload" / "bind_address.so"
+ADDRESS, PRELOAD = "AUDIOLOOM_BIND_ADDRESS", "LD_PRELOAD"
 
 
 class NoAddress(ValueError):
@@ -93,10 +95,6 @@ def address_of(host: str, held: socket.socket) -> str:
     """Return `host:port` of a held port, as in TF_CONFIG."""
     port = held.getsockname()[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-LIBRARY = Path(__file__).absolute().parents[1] / "preload" / "bind_address.so"
-ADDRESS, PRELOAD = "AUDIOLOOM_BIND_ADDRESS", "LD_PRELOAD"
 
 
 class Exposed(ValueError):

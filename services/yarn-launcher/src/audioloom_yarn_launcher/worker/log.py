@@ -35,6 +35,9 @@ MOST_WAITING_BYTES = 16 << 20
 MERGE_AT, MERGED_BYTES = 12, 64 << 20
 """So many small pieces are merged; a piece of so many bytes is not small any more."""
 CHUNK_BYTES = 1 << 20
+LOOK_EVERY_S = 1.0
+LOG_DIRS = "LOG_DIRS"
+_NODE = ("NM_HOST", "NM_HTTP_PORT", "CONTAINER_ID")
 
 
 class LogPieces:
@@ -127,11 +130,6 @@ class LogPieces:
 
     def _waiting(self) -> int:
         return os.fstat(self._source).st_size - self._published
-
-
-LOOK_EVERY_S = 1.0
-LOG_DIRS = "LOG_DIRS"
-_NODE = ("NM_HOST", "NM_HTTP_PORT", "CONTAINER_ID")
 
 
 def open_log(

@@ -27,6 +27,9 @@ PROGRESS = "AUDIOLOOM_RUN_PROGRESS"
 EVERY_S, REPORTS_A_SECOND = 1.0, 200
 FIRST_SAMPLE_S, SAMPLE_EVERY_S = 1.0, 5.0
 CHUNK_BYTES, MOST_LINE_BYTES = 1 << 20, 1 << 16
+ASK_WITHIN_S = 5.0
+MIB = 1 << 20
+_PROC = Path("/proc")
 
 
 class ProgressFeed:
@@ -136,11 +139,6 @@ class StatusReport:
             with suppress(StoreLost):  # the worker's own calls fail too
                 self._put(text)
             self._reported = text
-
-
-ASK_WITHIN_S = 5.0
-MIB = 1 << 20
-_PROC = Path("/proc")
 
 
 def container_limit_bytes() -> int | None:

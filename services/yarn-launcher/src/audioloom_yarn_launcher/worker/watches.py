@@ -21,6 +21,8 @@ from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.system.processes import marked, tree
 
 HEARTBEAT_EVERY_S = 1.0
+LOOK_AFTER_S = (2.0, 3.0, 5.0, 20.0, 30.0, 240.0)
+"""Pauses between the looks: servers are opened early, and to look for ever would be expensive."""
 
 
 @dataclass
@@ -78,10 +80,6 @@ class Heartbeat:
             watched = self.watched
             if watched is not None and watched.look(time.monotonic()):
                 self._changed()
-
-
-LOOK_AFTER_S = (2.0, 3.0, 5.0, 20.0, 30.0, 240.0)
-"""Pauses between the looks: servers are opened early, and to look for ever would be expensive."""
 
 
 class SocketWatch:

@@ -50,6 +50,15 @@ _SITE = f"""\
 <value>{2 * HEARTBEAT_MS}</value><final>true</final></property>
 </configuration>
 """
+CARRIED = "AUDIOLOOM_RUN_VARIABLES"
+"""JSON in base64, which no script changes."""
+
+ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
+"""Variables of the node or of the launcher's own environment, not for the command."""
+
+_PLAIN = re.compile(r"""(?!.*(?:\{\{|\}\}|<CPS>))[^"$`\\\n\r]*""")
+_RUNTIME = "YARN_CONTAINER_RUNTIME_"  # the NodeManager itself reads these, not through the script
+PREFIX = f"{_RUNTIME}DOCKER_"
 
 
 @dataclass(frozen=True)
@@ -177,16 +186,6 @@ def _resources(asked: Resources) -> dict[str, int]:
     return {"memory": asked.memory_mb, "vcores": asked.vcores, "gpus": asked.gpus}
 
 
-CARRIED = "AUDIOLOOM_RUN_VARIABLES"
-"""JSON in base64, which no script changes."""
-
-ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
-"""Variables of the node or of the launcher's own environment, not for the command."""
-
-_PLAIN = re.compile(r"""(?!.*(?:\{\{|\}\}|<CPS>))[^"$`\\\n\r]*""")
-_RUNTIME = "YARN_CONTAINER_RUNTIME_"  # the NodeManager itself reads these, not through the script
-
-
 def carry(variables: Mapping[str, str]) -> dict[str, str]:
     """Encode the variables that YARN would change, for the environment of a container."""
     plain = {
@@ -205,9 +204,6 @@ def unwrap(variables: Mapping[str, str]) -> dict[str, str]:
     found = {name: value for name, value in variables.items() if name not in ONLY_OURS}
     wrapped: dict[str, str] = json.loads(base64.b64decode(found.pop(CARRIED, "")) or "{}")
     return found | wrapped
-
-
-PREFIX = f"{_RUNTIME}DOCKER_"
 
 
 def docker_variables(

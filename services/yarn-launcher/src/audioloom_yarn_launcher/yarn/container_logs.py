@@ -19,6 +19,13 @@ from audioloom_yarn_launcher.yarn.containers import ContainerState
 
 _MOST_AROUND = 1 << 16  # of text that a node adds before and after the log
 _HEAD = re.compile(rb"LogLength: *([0-9]+)\r?\nLogContents:\r?\n")
+MOST_ASKED = 16
+TAIL_BYTES = 2048
+FILES = "application.master.log,application.driver.log"
+WITHIN_S = 20.0
+MOST_LINES = 12
+_PIECE = re.compile(r"^LogContents:\n(.*?)^End of LogType:", re.DOTALL | re.MULTILINE)
+_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader|WARN conf.Configuration: ")
 
 
 def last_bytes(page: str, size: int) -> tuple[int, bytes] | None:
@@ -47,10 +54,6 @@ def scheme_of_pages() -> str:
     return pages[0].partition(":")[0] if pages else ""
 
 
-MOST_ASKED = 16
-TAIL_BYTES = 2048
-
-
 def last_words_of(containers: Iterable[ContainerState]) -> dict[str, str]:
     """Return the last lines of each container's log by its id; of the first few of many."""
     start = scheme_of_pages()
@@ -71,13 +74,6 @@ def last_words_of(containers: Iterable[ContainerState]) -> dict[str, str]:
     with ThreadPoolExecutor(len(pages)) as pool:
         said = pool.map(tail, pages)
         return {each.container: text for each, text in zip(asked, said, strict=True)}
-
-
-FILES = "application.master.log,application.driver.log"
-WITHIN_S = 20.0
-MOST_LINES = 12
-_PIECE = re.compile(r"^LogContents:\n(.*?)^End of LogType:", re.DOTALL | re.MULTILINE)
-_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader|WARN conf.Configuration: ")
 
 
 def last_words(application: str) -> str:

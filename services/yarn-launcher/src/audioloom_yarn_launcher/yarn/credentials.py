@@ -20,6 +20,8 @@ RENEW_BEFORE = timedelta(days=30)
 _LOCK = "audioloom.lock"
 _NAME = "skein-internal"
 """The name that skein's Java programs have and expect."""
+GSSAPI_KEYTAB = "KRB5_CLIENT_KTNAME"
+"""The variable in which the library of hdfs:// finds a keytab, if there is no ticket."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,6 @@ def mint(skein: Any, now: datetime) -> Any:
             serialization.NoEncryption(),
         ),
     )
-
-
-GSSAPI_KEYTAB = "KRB5_CLIENT_KTNAME"
-"""The variable in which the library of hdfs:// finds a keytab, if there is no ticket."""
 
 
 @dataclass(frozen=True)

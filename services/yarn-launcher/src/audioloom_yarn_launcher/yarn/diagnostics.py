@@ -96,6 +96,15 @@ _OF_SKEIN: tuple[tuple[str, _Known], ...] = (
         ),
     ),
 )
+_REFUSALS = (
+    errors.BadData,
+    errors.InputMissing,
+    errors.ServiceDown,
+    errors.NameTaken,
+    errors.OutcomeUnknown,
+    errors.NoPermission,
+    errors.BadConfiguration,
+)
 
 
 def outcome_text(code: int, text: str) -> str:
@@ -107,17 +116,6 @@ def coordinator_outcome(diagnostics: str) -> tuple[int, str] | None:
     """Read the exit code and sentence from `outcome_text`; None if the coordinator wrote none."""
     match = _OURS.match(diagnostics.strip())
     return (int(match[1]), match[2]) if match else None
-
-
-_REFUSALS = (
-    errors.BadData,
-    errors.InputMissing,
-    errors.ServiceDown,
-    errors.NameTaken,
-    errors.OutcomeUnknown,
-    errors.NoPermission,
-    errors.BadConfiguration,
-)
 
 
 def refusal(code: int, text: str, *, application: str) -> errors.StageError:

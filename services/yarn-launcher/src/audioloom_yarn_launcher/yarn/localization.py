@@ -28,6 +28,12 @@ FOLDER = "environments"
 _ARCHIVES = (".tar.gz", ".tgz", ".zip")  # that YARN can unpack
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^\]]*)\])?")
 _OF_AN_EXTRA = re.compile(r""";.*\bextra *== *['"]([^'"]+)""")
+_LEFT_OUT = frozenset({"__pycache__", ".git", ".venv"})
+_NAMED = re.compile(r"""(?<!\w)hdfs://([^\s/@,;"'()\[\]{}<>|\\]+)""", re.IGNORECASE)
+PACKED_BY_US = re.compile(r"[0-9a-f]{64}(?:\.[0-9]+)?\.tar\.gz")
+_CHUNK_BYTES = 1 << 20
+
+log = structlog.get_logger()
 
 
 def ship_launcher(root: Location) -> str:
@@ -81,9 +87,6 @@ def check_archive(text: str) -> str:
     return location.uri
 
 
-_LEFT_OUT = frozenset({"__pycache__", ".git", ".venv"})
-
-
 def pack_folder(folder: Path, target: Path) -> None:
     """Pack the content of a folder into a `.tar.gz`, without bytecode, `.git` and `.venv`.
 
@@ -116,19 +119,10 @@ def _check(path: Path, folder: Path) -> None:
         )
 
 
-_NAMED = re.compile(r"""(?<!\w)hdfs://([^\s/@,;"'()\[\]{}<>|\\]+)""", re.IGNORECASE)
-
-
 def systems_of(given: Iterable[str], texts: Iterable[str]) -> tuple[str, ...]:
     """Return each HDFS that is given or named in a text, as skein wants it; not the default one."""
     named = [match[1] for text in (*given, *texts) for match in _NAMED.finditer(text)]
     return tuple(sorted({f"hdfs://{each.rstrip(':.')}" for each in named} - {"hdfs://"}))
-
-
-PACKED_BY_US = re.compile(r"[0-9a-f]{64}(?:\.[0-9]+)?\.tar\.gz")
-_CHUNK_BYTES = 1 << 20
-
-log = structlog.get_logger()
 
 
 def check_members(archive: Location) -> None:
