@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
@@ -103,13 +104,11 @@ def encryption(hadoop: Hadoop, root: Location) -> CheckResult:
     """Check the root, or its nearest existing parent, for an encryption zone."""
     if root.scheme != "hdfs":
         return ok("encryption zone", f"{root} is not read by hdfs://")
-    status, path = None, root.path
-    pages = name_node_pages(hadoop, root.authority)
-    while pages and not status:
-        status = rest.ask(pages, f"/webhdfs/v1{quote(path)}?op=GETFILESTATUS")
-        if path == "/":
+    pages, place = name_node_pages(hadoop, root.authority), PurePosixPath(root.path)
+    for path in (place, *place.parents):
+        status = rest.ask(pages, f"/webhdfs/v1{quote(str(path))}?op=GETFILESTATUS")
+        if status:
             break
-        path = path.rpartition("/")[0] or "/"
     found = (status or {}).get("FileStatus")
     if found is None:
         return cannot_tell(
