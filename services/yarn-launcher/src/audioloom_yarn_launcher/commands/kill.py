@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_al
 from audioloom_yarn_launcher.settings import PROGRAM, KillSettings
 from audioloom_yarn_launcher.system.waiting import poll
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
-from audioloom_yarn_launcher.yarn.credentials import Login, read_login
+from audioloom_yarn_launcher.yarn.credentials import read_login
 from audioloom_yarn_launcher.yarn.skein_client import connect
 
 END_WITHIN_S = 30.0
@@ -34,20 +34,18 @@ def kill_run(settings: KillSettings) -> Result:
     if view.over:
         log.info("the run is over already", state=view.state)
     elif view.application is not None:
-        _end_application(folder, *view.application, login)
+        application, launch = view.application
+        log.info("ending the application", application=application)
+        with connect(find_hadoop(), login) as cluster:
+            report = end_application(cluster, application, lambda: Stop(signal=signal.SIGTERM))
+        ours = [each for each in read_attempts(folder) if each.started.launch == launch]
+        if ours:
+            end = ApplicationEnd(application, report, ours, stopped_by=signal.SIGTERM)
+            close_record(folder, end)
     elif view.last is not None:
         _end_process(folder, view.last.started.owner)
     data = {"run": folder.uri, "state": read_run_status(folder).state}
     return Result(str(folder), data, next=(f"{PROGRAM} status {folder}",))
-
-
-def _end_application(folder: Location, application: str, launch: str, login: Login | None) -> None:
-    log.info("ending the application", application=application)
-    with connect(find_hadoop(), login) as cluster:
-        report = end_application(cluster, application, lambda: Stop(signal=signal.SIGTERM))
-    ours = [each for each in read_attempts(folder) if each.started.launch == launch]
-    if ours:
-        close_record(folder, ApplicationEnd(application, report, ours, stopped_by=signal.SIGTERM))
 
 
 def _end_process(folder: Location, owner: ProcessIdentity) -> None:
