@@ -77,7 +77,7 @@ def test_every_node_may_fetch_it_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         asked.append(options["replication"])
         return create(where, **options)
 
-    monkeypatch.setattr(upload, "create", noted)
+    monkeypatch.setattr(upload.storage, "create", noted)
     put_own(locate(tmp_path), "a.tar.gz", lambda file: None)
     assert [READ_BY_ALL] == asked
 
@@ -175,7 +175,7 @@ def test_a_storage_that_keeps_no_owners_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On it every run would put another copy beside those that it does not know for its own."""
-    monkeypatch.setattr(upload, "is_own", lambda location: not stat(location))
+    monkeypatch.setattr(upload.storage, "is_own", lambda location: not stat(location))
     with pytest.raises(PermissionDenied, match="keeps owners"):
         put_own(locate(tmp_path), "d.tar", lambda file: file.write(b"ours"))
     assert [] == list(tmp_path.iterdir())

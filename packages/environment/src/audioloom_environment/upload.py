@@ -5,19 +5,9 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
+import audioloom_storage as storage
 import structlog
-from audioloom_storage import (
-    READ_BY_ALL,
-    AlreadyExists,
-    Location,
-    NotFound,
-    PermissionDenied,
-    create,
-    is_guarded,
-    is_own,
-    remove,
-    stat,
-)
+from audioloom_storage import Location
 
 from audioloom_environment.archive import pack
 from audioloom_environment.contents import Environment, describe
@@ -65,20 +55,20 @@ def put_own(
         if there:
             return location, False
         try:
-            with create(location, private=True, replication=READ_BY_ALL) as file:
+            with storage.create(location, private=True, replication=storage.READ_BY_ALL) as file:
                 write(file)
-        except AlreadyExists:  # another process was faster: with the same content, or another user
-            continue
-        if not is_own(location):  # here one could never find one's own files again
-            remove(location)
-            raise PermissionDenied(
+        except storage.AlreadyExists:
+            continue  # another process was faster: with the same content, or another user
+        if not storage.is_own(location):  # here one could never find one's own files again
+            storage.remove(location)
+            raise storage.PermissionDenied(
                 "what was put there is another user's at once, or others may write it",
                 where=location,
                 expected="a storage that keeps owners and permissions",
                 hint="Choose another folder.",
             )
         _warn_unguarded(folder)
-        log.info("shipped", archive=str(location), megabytes=stat(location).size >> 20)
+        log.info("shipped", archive=str(location), megabytes=storage.stat(location).size >> 20)
         return location, True
 
 
@@ -91,17 +81,17 @@ def own_place(folder: Location, name: str) -> tuple[Location, bool]:
     stem, dot, suffix = name.partition(".")
     for number in count(2):
         try:
-            if is_own(folder / name):
+            if storage.is_own(folder / name):
                 _warn_unguarded(folder)
                 return folder / name, True
-        except NotFound:
+        except storage.NotFound:
             return folder / name, False
         name = f"{stem}.{number}{dot}{suffix}"
     raise AssertionError  # for mypy: counting has no end
 
 
 def _warn_unguarded(folder: Location) -> None:
-    if not is_guarded(folder):
+    if not storage.is_guarded(folder):
         log.warning(
             "others may replace what lies in this folder, or the folder: it runs with your rights",
             folder=str(folder),
