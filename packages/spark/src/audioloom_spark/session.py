@@ -17,8 +17,8 @@ from audioloom_stage.progress_bar import working
 from audioloom_stage.terminal import descriptor_of
 from audioloom_storage import Location
 
+from audioloom_spark.application_errors import reason
 from audioloom_spark.applications import diagnostics, end, warn_while_waiting
-from audioloom_spark.diagnostics import reason
 from audioloom_spark.java import find_java
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.yarn import ENVIRONMENT_PYTHON, prepare

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import structlog
 from audioloom_stage.errors import BadConfiguration, StageError, TryAgain
 
+from audioloom_spark.application_errors import missing_module, reason
 from audioloom_spark.applications import diagnostics
-from audioloom_spark.diagnostics import missing_module, reason
 from audioloom_spark.locality import placed
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from audioloom_yarn_launcher.commands.coordinator import end
+from audioloom_yarn_launcher.yarn.application_errors import coordinator_outcome
 from audioloom_yarn_launcher.yarn.containers import ContainerState, loss_of_container
-from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome
 
 
 def test_what_yarn_shows_of_a_run_holds_no_secret_and_no_control() -> None:

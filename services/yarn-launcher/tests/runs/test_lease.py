@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate, publish
-from audioloom_yarn_launcher.monitoring.outcome import facts_of
+from audioloom_yarn_launcher.monitoring.failure_report import facts_of
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,

@@ -13,14 +13,14 @@ from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.monitoring import run_status
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
+from audioloom_yarn_launcher.monitoring.failure_report import result_of
 from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
-from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.monitoring.tables import worker_table
 from audioloom_yarn_launcher.runs.application import ApplicationEnd, close_record
 from audioloom_yarn_launcher.settings import PROGRAM, RunOnlySettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
+from audioloom_yarn_launcher.yarn.application_errors import coordinator_outcome, refusal
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
-from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, refusal
 from audioloom_yarn_launcher.yarn.skein_client import connect
 
 LOOK_EVERY_S = 1.0

@@ -22,9 +22,9 @@ from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Stop
 from audioloom_yarn_launcher.runs.lease import acquire, recover
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn import skein_application
+from audioloom_yarn_launcher.yarn.application_errors import outcome_text
 from audioloom_yarn_launcher.yarn.application_spec import JOB
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
-from audioloom_yarn_launcher.yarn.diagnostics import outcome_text
 
 log = structlog.get_logger()
 

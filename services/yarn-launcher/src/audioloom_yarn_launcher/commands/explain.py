@@ -7,8 +7,8 @@ from audioloom_runs.tables import facts, table
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.result import JSON, Result, result_columns
 
+from audioloom_yarn_launcher.monitoring.failure_report import LAST_BYTES, Explanation, explained
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
-from audioloom_yarn_launcher.monitoring.outcome import LAST_BYTES, Explanation, explained
 from audioloom_yarn_launcher.monitoring.root_cause import FailureCause, alike
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.runs.layout import log_name

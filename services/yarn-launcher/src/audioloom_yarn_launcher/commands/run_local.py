@@ -12,8 +12,8 @@ from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_att
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.local.workers import LocalWorkers
+from audioloom_yarn_launcher.monitoring.failure_report import result_of
 from audioloom_yarn_launcher.monitoring.live import HINT_HERE, shown_beside
-from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings

@@ -14,8 +14,8 @@ from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
 from audioloom_yarn_launcher.commands.attach import report_application
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
+from audioloom_yarn_launcher.monitoring.failure_report import result_of
 from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
-from audioloom_yarn_launcher.monitoring.outcome import result_of
 from audioloom_yarn_launcher.runs.application import wait_to_submit
 from audioloom_yarn_launcher.runs.request import application_shape, read_run_spec, read_variables
 from audioloom_yarn_launcher.runs.run_spec import RunSpec

@@ -14,7 +14,7 @@ from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.application import ApplicationEnd, end_application
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts, report_exposed
 from audioloom_yarn_launcher.system.interrupts import SignalState
-from audioloom_yarn_launcher.yarn.diagnostics import why_it_waits
+from audioloom_yarn_launcher.yarn.application_errors import why_it_waits
 from audioloom_yarn_launcher.yarn.resource_manager import Application, why_not_allocated
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
 from audioloom_yarn_launcher.yarn.skein_client import Cluster

@@ -11,8 +11,8 @@ from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.preflight.local import OLDEST_JAVA, read_java
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.system.waiting import poll
+from audioloom_yarn_launcher.yarn.application_errors import explain, why_it_waits
 from audioloom_yarn_launcher.yarn.application_spec import ENVIRONMENT, LAUNCHER, Shape, describe
-from audioloom_yarn_launcher.yarn.diagnostics import explain, why_it_waits
 from audioloom_yarn_launcher.yarn.skein_client import Cluster
 
 TOLD = "probe: "

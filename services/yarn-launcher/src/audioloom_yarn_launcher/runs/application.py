@@ -20,7 +20,7 @@ from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.lease import wait_for_turn
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Submission, read_submissions
-from audioloom_yarn_launcher.yarn import diagnostics
+from audioloom_yarn_launcher.yarn import application_errors
 from audioloom_yarn_launcher.yarn.container_logs import last_words
 from audioloom_yarn_launcher.yarn.resource_manager import Application, look_up
 from audioloom_yarn_launcher.yarn.skein_client import Cluster
@@ -52,11 +52,13 @@ class Pending:
         if found.state == "GONE":
             return "the ResourceManager knows nothing of it any more"
         if not found.ended:
-            return diagnostics.why_it_waits(found.state, found.diagnostics)
-        told = diagnostics.coordinator_outcome(found.diagnostics)
+            return application_errors.why_it_waits(found.state, found.diagnostics)
+        told = application_errors.coordinator_outcome(found.diagnostics)
         if told is not None:
             return told[1]
-        error = diagnostics.explain(found.diagnostics, application=self.submission.application)
+        error = application_errors.explain(
+            found.diagnostics, application=self.submission.application
+        )
         return f"{error.summary}: {error.found}"
 
 
@@ -166,7 +168,7 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
         cause = Cause("interrupted", text, exit_code=128 + ending.stopped_by)
     else:
         told, application = ending.report.diagnostics, ending.application
-        error = diagnostics.explain(told, application=application, last_words=last_words)
+        error = application_errors.explain(told, application=application, last_words=last_words)
         if last is None:
             raise error
         text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"

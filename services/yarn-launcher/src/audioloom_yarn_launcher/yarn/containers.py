@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from audioloom_hadoop.diagnostics import Cause, brief, diagnose
+from audioloom_hadoop.yarn_diagnostics import Cause, brief, diagnose
 
 from audioloom_yarn_launcher.rendezvous.backend import Arrival, silent_text
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost, code_after

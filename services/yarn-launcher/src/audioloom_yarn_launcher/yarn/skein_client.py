@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 from audioloom_hadoop.configuration import Hadoop
-from audioloom_hadoop.diagnostics import Cause, diagnose
+from audioloom_hadoop.yarn_diagnostics import Cause, diagnose
 
 from audioloom_yarn_launcher.errors import (
     ApplicationLost,
@@ -24,9 +24,9 @@ from audioloom_yarn_launcher.rendezvous.limits import Resources
 from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop, encode
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.system.files import text_of
+from audioloom_yarn_launcher.yarn.application_errors import refused
 from audioloom_yarn_launcher.yarn.configuration import check_programs, check_reachable
 from audioloom_yarn_launcher.yarn.credentials import Login, own_key
-from audioloom_yarn_launcher.yarn.diagnostics import refused
 from audioloom_yarn_launcher.yarn.resource_manager import Application
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
 

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from audioloom_storage import locate
-from audioloom_yarn_launcher.monitoring.outcome import result_of
+from audioloom_yarn_launcher.monitoring.failure_report import result_of
 from structlog.testing import capture_logs
 
 CASES = Path(__file__).parents[4] / "shared/contracts/conformance/cases"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from audioloom_hadoop.diagnostics import Cause, brief, diagnose
+from audioloom_hadoop.yarn_diagnostics import Cause, brief, diagnose
 
 # As Hadoop 3.4, Spark 4, Java and the shell say them.
 SAID = [

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from audioloom_hadoop.diagnostics import Cause, brief, diagnose
+from audioloom_hadoop.yarn_diagnostics import Cause, brief, diagnose
 from audioloom_stage import errors
 from audioloom_stage.exit_codes import exit_code
 

@@ -1,6 +1,6 @@
 import pytest
 from audioloom_stage.exit_codes import exit_code
-from audioloom_yarn_launcher.yarn.diagnostics import (
+from audioloom_yarn_launcher.yarn.application_errors import (
     coordinator_outcome,
     explain,
     refusal,

@@ -2,7 +2,7 @@
 
 import re
 
-from audioloom_hadoop.diagnostics import Cause, diagnose
+from audioloom_hadoop.yarn_diagnostics import Cause, diagnose
 from audioloom_stage.errors import BadConfiguration, NoPermission, StageError, TryAgain
 
 _MOST = 300

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from audioloom_spark.diagnostics import reason
+from audioloom_spark.application_errors import reason
 from audioloom_stage.errors import BadConfiguration, NoPermission, TryAgain
 
 SAID = {

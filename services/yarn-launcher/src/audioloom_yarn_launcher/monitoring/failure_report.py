@@ -35,7 +35,7 @@ from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.settings import PROGRAM
 from audioloom_yarn_launcher.system.waiting import ahead
-from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
+from audioloom_yarn_launcher.yarn.application_errors import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 LAST_BYTES = 1 << 16
