@@ -86,12 +86,7 @@ def verify(settings: VerifySettings) -> Result:
     )
 
 
-# --- content of the files -------------------------------------------------------------------------
-
-
 # The checked fields of the files; a later release may write more.
-
-
 class _History(BaseModel):
     epochs: list[dict[str, FiniteFloat]]
 
@@ -196,9 +191,6 @@ def _is_counted(opened: Opened[TrainingRunManifest], classes: int) -> bool:
 
 def _history(opened: Opened[TrainingRunManifest]) -> _History:
     return _History.model_validate_json(read_role(opened, "history"))
-
-
-# --- checkpoints and inputs -----------------------------------------------------------------------
 
 
 def _of_checkpoints(

@@ -88,10 +88,9 @@ def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]
 
 
 def _named(model: keras.Model) -> dict[str, Any]:
-    found: dict[int, Any] = {}
-    for variable in (*model.variables, *model.optimizer.variables, *metric_state(model)):
-        found.setdefault(id(variable), variable)
-    return {_name("state", i, v): v for i, v in enumerate(found.values())}
+    every = (*model.variables, *model.optimizer.variables, *metric_state(model))
+    different = {id(variable): variable for variable in every}.values()
+    return {_name("state", i, v): v for i, v in enumerate(different)}
 
 
 def _name(kind: str, number: int, variable: Any) -> str:
