@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from audioloom_storage import Location, locate
+from audioloom_storage import locate
 from audioloom_trainer.runs.timeline import Interval
 from trainer_program import Trained, Trainer
 
@@ -30,16 +31,16 @@ def curves(folder: Path) -> Curves:
     return found
 
 
-def summaries(run: Location) -> object:
-    from audioloom_trainer.runs.summaries import Summaries
+def write(folder: Path, *what: Any) -> None:
+    from audioloom_trainer.runs.summaries import write_summaries
 
-    return Summaries(run)
+    write_summaries(locate(folder), *what)
 
 
 def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
     """It is logged, as is progress that cannot be written."""
     (tmp_path / "logs").write_text("a file where a folder should be")
-    summaries(locate(tmp_path)).write(1, {"loss": 1.0})
+    write(tmp_path, 1, {"loss": 1.0})
     assert ["logs"] == [path.name for path in tmp_path.iterdir()]
 
 
@@ -52,13 +53,11 @@ def test_a_run_without_events_lists_none(tmp_path: Path) -> None:
 
 def test_each_write_is_a_new_file(tmp_path: Path) -> None:
     """Also of the same step in the same second, and of two tries; TensorFlow reads them all."""
-    timeline = [Interval(8, 8, 0.5, 0.25, 0.0)]
-    first, second = summaries(locate(tmp_path)), summaries(locate(tmp_path))
-    first.write(16, {"epoch": 1, "loss": 2.0, "val_loss": 3.0}, timeline)
+    first, second = Interval(8, 8, 0.5, 0.25, 0.0), Interval(32, 16, 0.1, 0.0, 0.0)
+    write(tmp_path, 16, {"epoch": 1, "loss": 2.0, "val_loss": 3.0}, [first])
     before = {path: path.read_bytes() for path in tmp_path.rglob("events.*")}
-    timeline.append(Interval(32, 16, 0.1, 0.0, 0.0))
-    first.write(32, {"epoch": 2, "loss": 1.0}, timeline)
-    second.write(32, {"val_loss": 2.5})
+    write(tmp_path, 32, {"epoch": 2, "loss": 1.0}, [second])
+    write(tmp_path, 32, {"val_loss": 2.5})
     assert 4 == len(list(tmp_path.rglob("events.*")))
     assert before == {path: path.read_bytes() for path in before}
     logs = tmp_path / "logs" / "tensorboard"

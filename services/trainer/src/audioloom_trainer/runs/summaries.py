@@ -7,7 +7,7 @@ of a folder in the order of their names. A failed write is logged and never ends
 import secrets
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,38 +25,28 @@ _FOLDER = "logs/tensorboard"
 _VAL = "val_"
 
 
-class Summaries:
-    """Writer of a run's TensorBoard events, used by one process only."""
+def write_summaries(
+    run: Location, step: int, scores: Mapping[str, float], intervals: Iterable[Interval] = ()
+) -> None:
+    """Write a file for train, and one for val if val has scores, whose names start with `val_`.
 
-    def __init__(self, run: Location) -> None:
-        self._folder = run / _FOLDER
-        self._try = secrets.token_hex(4)
-        self._until = 0
-
-    def write(
-        self, step: int, scores: Mapping[str, float], timeline: Sequence[Interval] = ()
-    ) -> None:
-        """Write a file for train, and one for val if val has scores, whose names start with `val_`.
-
-        *step* counts finished steps; intervals of the timeline that are written are skipped.
-        """
-        parts: dict[str, list[tuple[str, float, int]]] = {"train": [], "val": []}
-        train = parts["train"]
-        for name, value in scores.items():
-            if name != "epoch":
-                part = "val" if name.startswith(_VAL) else "train"
-                parts[part].append((name.removeprefix(_VAL), value, step))
-        for block in (each for each in timeline if each.step > self._until):
-            train.append(("steps_per_second", 1 / max(block.seconds, 1e-9), block.step))
-            train.append(("input_wait", block.wait, block.step))
-        self._until = timeline[-1].step if timeline else self._until
-        for part, scalars in parts.items():
-            name = f"events.out.tfevents.{time.time():.6f}.{self._try}"
-            try:
-                if scalars:
-                    publish(self._folder / part / name, _events(scalars))
-            except (StorageError, OSError) as error:
-                log.warning("the TensorBoard events could not be written", error=str(error))
+    *step* counts finished steps; the intervals are those since the last write.
+    """
+    parts: dict[str, list[tuple[str, float, int]]] = {"train": [], "val": []}
+    for name, value in scores.items():
+        if name != "epoch":
+            part = "val" if name.startswith(_VAL) else "train"
+            parts[part].append((name.removeprefix(_VAL), value, step))
+    for each in intervals:
+        parts["train"].append(("steps_per_second", 1 / max(each.seconds, 1e-9), each.step))
+        parts["train"].append(("input_wait", each.wait, each.step))
+    for part, scalars in parts.items():
+        name = f"events.out.tfevents.{time.time():.6f}.{secrets.token_hex(4)}"
+        try:
+            if scalars:
+                publish(run / _FOLDER / part / name, _events(scalars))
+        except (StorageError, OSError) as error:
+            log.warning("the TensorBoard events could not be written", error=str(error))
 
 
 def events_of(run: Location) -> list[FileEntry]:

@@ -24,7 +24,7 @@ from audioloom_trainer.evaluation.scoring import Scoring
 from audioloom_trainer.models.state import snapshot
 from audioloom_trainer.runs.checkpoint import CheckpointWriter
 from audioloom_trainer.runs.progress import ProgressFile
-from audioloom_trainer.runs.summaries import Summaries
+from audioloom_trainer.runs.summaries import write_summaries
 from audioloom_trainer.runs.timeline import Interval, Timeline, summed, waiting
 from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.runtime.signals import StopRequest
@@ -70,7 +70,6 @@ class Session:
             idle=last < self._replicas.total,
             class_weights=scoring.shard_set.class_weights,
         )
-        self._summaries = Summaries(spec.plan.folder)
         self._digest = make_weight_digest(self._gang.strategy, self._model)
         self._wanted_block = 1
         self._saved_at = time.monotonic()
@@ -105,7 +104,7 @@ class Session:
             last = _prefixed(self.evaluated["val"].scores)
             self.position.history[-1].update(last)
             if self._cluster.is_chief:
-                self._summaries.write(self._global_step, last)
+                write_summaries(self.spec.plan.folder, self._global_step, last)
 
     def wall_time(self) -> dict[str, float]:
         """Return the wall time of the run until now, by class, across its attempts."""
@@ -164,7 +163,8 @@ class Session:
         # With the speed: where epochs are short, the lines of their steps are too close to be kept.
         self.progress.event("epoch", step=self._global_step, **self._speed, **position.history[-1])
         if self._cluster.is_chief:
-            self._summaries.write(self._global_step, position.history[-1], self.timeline.intervals)
+            folder = self.spec.plan.folder
+            write_summaries(folder, self._global_step, position.history[-1], mine)
         position.epoch += 1
         position.step = position.records = 0
         position.loss = 0.0
