@@ -6,6 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from audioloom_runs.pages.charts import (
     colour_keys,
+    heat,
+    heat_legend,
     histogram,
     line_chart,
     meter,
@@ -99,3 +101,42 @@ def test_the_parts_of_a_meter_lie_side_by_side() -> None:
     assert [("0", "25"), ("25", "50")] == rects
     keys = re.findall(r'fill="(#[0-9a-f]+)"', colour_keys(["train", "val"]))
     assert keys == [rect.attrib["fill"] for rect in bar]
+
+
+VALUES = st.none() | st.floats(-1e300, 1e300)
+
+
+def area(picture: str) -> float:
+    """The area that the paths of a picture cover, in cells."""
+    pieces = re.findall(r"h([0-9.e+]+)v([0-9.e+]+)", picture)
+    return sum(float(width) * float(height) for width, height in pieces)
+
+
+@given(st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=9))
+def test_each_value_is_drawn_and_nothing_else(matrix: list[list[float | None]]) -> None:
+    """Beyond the limits too; where there is no value there is no colour."""
+    picture = heat(matrix, (-1.0, 1.0), label="a<b")
+    assert sum(value is not None for row in matrix for value in row) == area(picture)
+    assert 16 >= len(ET.fromstring(picture))  # noqa: S314  (our own)
+
+
+def test_the_first_row_is_at_the_bottom() -> None:
+    """Dark is low and yellow is high; neighbours of one shade are one piece."""
+    drawn = ET.fromstring(  # noqa: S314  (our own)
+        heat([[0, 0, 0], [1, None, 1]], (0, 1), label="x", cell=(2, 5))
+    )
+    paths = {path.attrib["fill"]: path.attrib["d"] for path in drawn}
+    assert {"#440154": "M0 5h6v5h-6z", "#fde725": "M0 0h2v5h-2zM4 0h2v5h-2z"} == paths
+    assert "0 0 6 10" == drawn.attrib["viewBox"]
+
+
+def test_equal_limits_are_the_brightest_shade() -> None:
+    """As of counts that are all 1."""
+    assert 'fill="#fde725"' in heat([[1]], (1, 1), label="x")
+
+
+def test_a_legend_has_all_shades_in_order() -> None:
+    """Between its two texts."""
+    legend = heat_legend("1", "9 recordings")
+    assert 16 == len(set(re.findall(r'fill="(#[0-9a-f]{6})"', legend)))
+    assert re.search(r">1 <svg.*</svg> 9 recordings<", legend)

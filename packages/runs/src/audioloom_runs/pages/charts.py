@@ -1,10 +1,10 @@
-"""SVG charts of all pages: lines, a histogram, a reliability diagram, bars of shares."""
+"""SVG of all pages: lines, a histogram, a reliability diagram, bars of shares, matrices."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, groupby
 from typing import Any
 
 from audioloom_runs.pages.markup import Markup, element, joined
@@ -14,6 +14,11 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, _WIDTH - 14.0, 12.0, _HEIGHT - 40.0
 # The palette of Okabe and Ito, which colour-blind readers can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _MORE = ("#000000", "#f0e442", "#595959", "#8c8c8c", "#bfbfbf")
+# Viridis, which stays in order for colour-blind readers and in grey.
+_SHADES = (
+    "#440154", "#421763", "#3f2c71", "#3d4280", "#39568b", "#32678b", "#2b788c", "#24898c",
+    "#299886", "#39a77b", "#4ab670", "#5ac565", "#7ecf56", "#a8d746", "#d3df35", "#fde725",
+)  # fmt: skip
 _BAR_WIDTH, _BAR_HEIGHT = 900.0, 30.0
 _TICKS = 5
 _BINS = 20
@@ -223,3 +228,60 @@ def _tick(value: float, axis: _Axis) -> str:
     if places > 6:  # noqa: PLR2004
         return f"{value:.1e}"
     return f"{value + 0.0:,.{places}f}"
+
+
+def heat(
+    matrix: Sequence[Sequence[float | None]],
+    limits: tuple[float, float],
+    *,
+    label: str,
+    cell: tuple[float, float] = (1, 1),
+    class_: str = "heat",
+) -> Markup:
+    """Draw a matrix, its first row at the bottom; None is not drawn.
+
+    Args:
+        matrix: rows of equal length.
+        limits: the values of the darkest and of the brightest shade.
+        label: what the picture shows, for those who cannot see it.
+        cell: width and height of a value, in pixels if the class sets no other size.
+        class_: of the picture.
+    """
+    low, high = limits
+    wide, tall = cell
+    paths: dict[int, list[str]] = defaultdict(list)
+    for number, row in enumerate(reversed(matrix)):
+        at = 0
+        for shade, run in groupby(_shade(value, low, high) for value in row):
+            length = len([*run])
+            if shade is not None:
+                paths[shade].append(f"M{at * wide:g} {number * tall:g}h{length * wide:g}v{tall:g}")
+                paths[shade].append(f"h-{length * wide:g}z")
+            at += length
+    width, height = wide * len(matrix[0]), tall * len(matrix)
+    return element(
+        "svg",
+        *(element("path", d="".join(path), fill=_SHADES[n]) for n, path in sorted(paths.items())),
+        viewBox=f"0 0 {width:g} {height:g}",
+        width=width,
+        height=height,
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=label,
+        class_=class_,
+    )
+
+
+def heat_legend(low: str, high: str) -> Markup:
+    """Draw all shades between the texts of the lowest and the highest value."""
+    shades = heat(
+        [[*range(len(_SHADES))]], (0, len(_SHADES) - 1), label="shades", cell=(8, 10), class_="key"
+    )
+    return element("p", joined(f"{low} ", shades, f" {high}"), class_="quiet")
+
+
+def _shade(value: float | None, low: float, high: float) -> int | None:
+    if value is None:
+        return None
+    share = (value - low) / (high - low) if high > low else 1.0
+    return round(min(max(share, 0.0), 1.0) * (len(_SHADES) - 1))

@@ -8,8 +8,7 @@ from audioloom_manifest.feature_sample import FeatureSample
 from audioloom_manifest.kinds import FeaturesManifest
 from audioloom_stage.escapes import safe_text
 
-from audioloom_runs.pages.charts import histogram, meter
-from audioloom_runs.pages.heat import heat, heat_legend
+from audioloom_runs.pages.charts import heat, heat_legend, histogram, meter
 from audioloom_runs.pages.markup import Child, Markup, element, joined
 from audioloom_runs.pages.parts import amounts, cut, facts, note, section, table, warning
 
