@@ -9,7 +9,7 @@ from audioloom_runs.pages.markup import Child, Markup, data, element, joined
 from audioloom_runs.pages.parts import note, number
 from audioloom_runs.tables import duration_text
 
-from audioloom.site.layout import site_page, state_mark
+from audioloom.site.layout import site_page
 from audioloom.site.read import SiteRun, date_text
 
 _COLUMNS = {
@@ -78,11 +78,12 @@ def _row(run: SiteRun) -> Markup:
     pick = element("input", type="checkbox", value=_id(run), aria_label=f"Pick {run.name}")
     short = run.detail if len(run.detail) <= _SHORT else f"{run.detail[: _SHORT - 1]}…"
     detail = element("small", short) if short else None
+    state = element("span", run.state, class_=f"state {run.state}")
     inputs = ", ".join(each.name for each in run.inputs)
     cells: Mapping[str, tuple[Child, str | float]] = {
         "run": (element("a", run.name, href=run.page), run.name),
         "kind": (run.kind, run.kind),
-        "state": (joined(state_mark(run.state), detail), run.state),
+        "state": (joined(state, detail), run.state),
         "date": (date_text(run.changed), run.changed),
         "duration": (duration_text(run.seconds), "" if run.seconds is None else run.seconds),
         "input": (inputs, inputs),

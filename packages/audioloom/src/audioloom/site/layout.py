@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from audioloom_runs.pages.markup import Child, Markup, element, page
+from audioloom_runs.pages.markup import Child, element, page
 
 _FILES = files("audioloom.site")
 STYLE = "\n" + (_FILES / "site.css").read_text(encoding="utf-8")
@@ -28,8 +28,3 @@ def site_page(
         element("main", *body),
         script=SCRIPT if script else "",
     )
-
-
-def state_mark(state: str) -> Markup:
-    """The state of a run with a dot of its colour."""
-    return element("span", state, class_=f"state {state}")

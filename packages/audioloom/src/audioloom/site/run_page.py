@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping
 
-from audioloom_runs.pages.markup import Child, element, joined
+from audioloom_runs.pages.markup import Child, element
 from audioloom_runs.pages.parts import (
     epoch_charts,
     facts,
@@ -15,7 +15,7 @@ from audioloom_runs.pages.parts import (
 )
 from audioloom_runs.tables import duration_text
 
-from audioloom.site.layout import site_page, state_mark
+from audioloom.site.layout import site_page
 from audioloom.site.lineage import Lineage, graph
 from audioloom.site.read import Input, SiteRun, date_text
 
@@ -51,7 +51,7 @@ def _about(run: SiteRun) -> list[tuple[str, Child]]:
     report = element("a", "report of the training", href=run.report)
     link = run.report.startswith("file://")  # a browser opens no other storage
     return [
-        ("state", joined(state_mark(run.state))),
+        ("state", element("span", run.state, class_=f"state {run.state}")),
         ("what is wrong", run.detail),
         ("date", f"{date_text(run.changed)} UTC" if date_text(run.changed) else ""),
         ("duration", duration_text(run.seconds)),
