@@ -10,15 +10,18 @@ from audioloom_manifest.reader import Opened
 from audioloom_storage import locate
 from audioloom_storage_testing import CountingStore
 from audioloom_trainer.capacity import lines_of
+from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input import staging as staging_module
 from audioloom_trainer.input.batches import BatchReader, Replicas, least_cache, needed_shards
 from audioloom_trainer.input.cache import Cache
 from audioloom_trainer.input.sampler import Shuffle
 from audioloom_trainer.input.staging import Staging
+from audioloom_trainer.runs.layout import Launch
 from audioloom_trainer.runs.progress import EVERY_SECONDS, ProgressFile
 from audioloom_trainer.settings import PlanSettings
 from audioloom_trainer.shards.shard_set import ShardSet, Split, open_shards
+from audioloom_trainer.training.spec import make_spec
 from shard_maker import make_shards
 
 WINDOW, BATCH = 2, 7
@@ -69,8 +72,9 @@ def planned(
     shards: Opened[ShardsManifest], window: int = 8, **more: object
 ) -> dict[str, tuple[float, str]]:
     """The lines by name: amount and verdict."""
-    settings = PlanSettings(shards="here", capacity=True, **more)  # type: ignore[arg-type]
-    lines = lines_of(settings, shards.manifest, open_shards(shards), window)
+    settings = PlanSettings(shards=str(shards.folder), shuffle_window=window, **more)  # type: ignore[arg-type]
+    spec = make_spec(settings, Cluster(), Launch())
+    lines = lines_of(spec, settings.replicas, settings.parameters or 0)
     return {line.name: (line.amount, line.verdict) for line in lines}
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from math import ceil, inf, prod
 
 from audioloom_manifest.envelope import Cost
-from audioloom_manifest.kinds import ShardsManifest
 from audioloom_runs.capacity import (
     BLOCK_READS_BYTES,
     CALLS_PER_SECOND,
@@ -18,11 +17,10 @@ from audioloom_runs.capacity import (
 from audioloom_runs.cost import predict_cost
 from audioloom_runs.prediction import Expected
 
-from audioloom_trainer.input.batches import Replicas, least_cache, steps_of
+from audioloom_trainer.input.batches import Replicas, least_cache
 from audioloom_trainer.input.sampler import allowed_replicas
 from audioloom_trainer.runs.progress import EVERY_SECONDS
-from audioloom_trainer.settings import DEFAULT_MODEL, PlanSettings
-from audioloom_trainer.shards.shard_set import ShardSet
+from audioloom_trainer.settings import DEFAULT_MODEL
 from audioloom_trainer.training.spec import RunSpec
 
 STAGED_BYTES = 757 * 10**6
@@ -89,23 +87,22 @@ def cost_of(spec: RunSpec, replicas: int, parameters: int = 0) -> dict[str, Cost
     )
 
 
-def lines_of(
-    settings: PlanSettings, manifest: ShardsManifest, shard_set: ShardSet, window: int
-) -> list[Line]:
-    """What the training takes, line by line; *window* shards of a lane are shuffled together."""
-    train, workers = shard_set.split("train"), settings.replicas
+def lines_of(spec: RunSpec, workers: int, parameters: int = 0) -> list[Line]:
+    """What a training is predicted to take with so many workers, line by line."""
+    settings, train, manifest = spec.settings, spec.train, spec.shards.manifest
     recordings = sum(split.recordings for split in manifest.stats.splits.values())
-    each_epoch = [split for name, split in shard_set.splits.items() if name in {"train", "val"}]
+    splits = spec.shard_set.splits.items()
+    each_epoch = [split for name, split in splits if name in {"train", "val"}]
     shards = [shard for split in each_epoch for shard in split.shards]
     size = sum(shard.bytes for shard in shards)
     mine = size // workers
     epochs_read = 1 if mine <= settings.cache_bytes else settings.epochs
     allowed = allowed_replicas(train.layout.lanes)
     fits = (inf, inf) if workers in allowed else (0, 0)
-    cache = least_cache(train, window, Replicas(total=workers))
+    cache = least_cache(train, spec.window, Replicas(total=workers))
     limit = (settings.cache_bytes, settings.cache_bytes)
     progress = workers * calls(files=1, blocks=1, removed=1).total() / EVERY_SECONDS
-    state = (settings.parameters or 0) * STATE_BYTES
+    state = parameters * STATE_BYTES
     memory = 2 * len(shards) * ENTRY_BYTES
     hottest = max(workers * manifest.files.bytes, state)  # every worker reads the list of files
     named = f"replicas (allowed: {', '.join(map(str, allowed))})"
@@ -114,7 +111,7 @@ def lines_of(
         Line("windows of train", train.layout.total),
         Line("bytes of shards", size, "B"),
         Line("shards", len(shards)),
-        Line("steps an epoch", steps_of(train.layout.total, settings.batch_size)),
+        Line("steps an epoch", spec.steps),
         Line(named, workers, "", fits, _REPLICAS),
         Line("least cache of a worker", cache, "B", limit, _CACHE),
         Line("bytes read by a worker", mine * epochs_read, "B"),

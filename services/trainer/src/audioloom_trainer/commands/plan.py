@@ -23,13 +23,12 @@ def plan(settings: PlanSettings) -> Result:
     spec = make_spec(settings, Cluster(), read_launch(os.environ))
     planned = spec.plan
     bind(run=planned.name)
-    train = spec.train
     if settings.capacity:
-        lines = lines_of(settings, spec.shards.manifest, spec.shard_set, spec.window)
+        lines = lines_of(spec, settings.replicas, settings.parameters or 0)
         return capacity_result(lines, {"name": planned.name, "location": str(planned.folder)})
+    train, steps = spec.train, spec.steps
     saved = [record.step for _, record in list_checkpoints(planned.folder)]
     standing = find_committed(planned)
-    steps = spec.steps
     allowed = allowed_replicas(train.layout.lanes)
     data: dict[str, JSON] = {
         "name": planned.name,
