@@ -231,7 +231,7 @@ def trace(file: Path) -> None:
                 for slot, counted in enumerate(batch.counts.tolist())
                 for row in range(batch.bounds[slot], batch.bounds[slot] + counted)
             ]
-            epoch = self._order.shuffle.epoch if self._order.shuffle else self._split.name
+            epoch = self.shuffle.epoch if self.shuffle else self.split.name
             with file.open("a") as sink:
                 sink.write(json.dumps([epoch, number, rows]) + "\n")
             yield batch
