@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from trainer_program import SMALL, Trained, Trainer, call
+from audioloom_storage import Entry, Location, Unavailable, list_folder
+from audioloom_trainer.commands import evaluate
+from trainer_program import SMALL, RetryFor, Trained, Trainer, call
 
 MODEL = SMALL[4:]
 
@@ -47,6 +50,31 @@ def test_another_model_is_refused(trainer: Trainer, trained: Trained, tmp_path: 
     assert 65 == ran.code
     assert "those that were given to run" in ran.err
     assert not Path(copied.run.folder.path, "evaluations").exists()
+
+
+def test_storage_that_is_away_at_first_is_waited_for(
+    trainer: Trainer,
+    trained: Trained,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    retry_for: RetryFor,
+) -> None:
+    """As at any later time."""
+    retry_for(60.0, first_pause=0.001)
+    copied = trained.copy(tmp_path)
+    asked = []
+
+    def away_once(folder: Location) -> Iterable[Entry]:
+        asked.append(folder)
+        if len(asked) == 1:
+            raise Unavailable("gone")
+        return list_folder(folder)
+
+    monkeypatch.setattr(evaluate, "list_folder", away_once)
+    words = ("evaluate", copied.run.folder, "--follow", "--shards", tmp_path / "shards/demo")
+    ran = trainer(*words, *MODEL)
+    assert 0 == ran.code, ran.err
+    assert 2 == len(asked)
 
 
 def test_the_last_checkpoint_scores_as_the_run(

@@ -82,12 +82,12 @@ def broadcast(gang: Gang, data: bytes) -> bytes:
         return data
     mine = data if cluster.is_chief else b""
     length = sum_over_workers(gang, _numbers_of(len(mine).to_bytes(8, "little"), 8))
-    size = int.from_bytes(_bytes_of(length), "little")
+    size = int.from_bytes(length.astype("<u2").tobytes(), "little")
     found = bytearray()
     while len(found) < size:
         count = min(BROADCAST_BYTES, size - len(found))
         piece = _numbers_of(mine[len(found) : len(found) + count], count)
-        found += _bytes_of(sum_over_workers(gang, piece))[:count]
+        found += sum_over_workers(gang, piece).astype("<u2").tobytes()[:count]
     return bytes(found)
 
 
@@ -95,10 +95,6 @@ def _numbers_of(data: bytes, size: int) -> NDArray[np.float32]:
     """Return *data*, with zeros up to *size* bytes, as numbers that float32 adds exactly."""
     padded = data.ljust(size + size % 2, b"\0")
     return np.frombuffer(padded, dtype="<u2").astype(np.float32)
-
-
-def _bytes_of(numbers: NDArray[np.float32]) -> bytes:
-    return numbers.astype("<u2").tobytes()
 
 
 _STEP = 1_000_003  # odd and prime: exchanging two layers changes the sum
