@@ -20,7 +20,7 @@ TOY = Path(__file__).with_name("toy.py")
 
 def declare(**fields: Any) -> None:
     settings = create_model("Wrong", __base__=Settings, **fields)
-    command(StageApp("toy", help="x", version="1"), settings)(lambda _: Result(""))
+    command(StageApp("toy", help="x"), settings)(lambda _: Result(""))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_function_stays_as_it_was() -> None:
     class RunSettings(Settings):
         lanes: int = 1
 
-    app = StageApp("toy", help="x", version="1")
+    app = StageApp("toy", help="x")
 
     @command(app, RunSettings)
     def run(settings: RunSettings) -> Result:
@@ -64,7 +64,7 @@ def test_one_command_is_still_named(capsys: pytest.CaptureFixture[str]) -> None:
     class RunSettings(Settings):
         pass
 
-    app = StageApp("toy", help="x", version="1")
+    app = StageApp("toy", help="x")
     command(app, RunSettings, name="run-all")(lambda _: Result("ran"))
     assert 0 == run_app(app)(["run-all", "--log-format", "console"])
     assert "ran\n" == capsys.readouterr().out
@@ -82,11 +82,12 @@ def test_a_program_may_have_another_name_than_its_stage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Its help, its version and its errors name it; the stage names variables and table."""
-    app = StageApp("toy", help="x", version="1", program="loom")
+    app = StageApp("toy", help="x", program="audioloom-stage")
     command(app, create_model("Empty", __base__=Settings), name="run")(lambda _: Result(""))
-    assert (0, "loom 1\n") == (run_app(app)(["--version"]), capsys.readouterr().out)
+    assert 0 == run_app(app)(["--version"])
+    assert "audioloom-stage 0.1.0\n" == capsys.readouterr().out
     assert 0 == run_app(app)(["--help"])
-    assert "Usage: loom " in capsys.readouterr().out
+    assert "Usage: audioloom-stage " in capsys.readouterr().out
     assert "audioloom.toy.run" == app.kind_of(["run"])
 
 
@@ -156,7 +157,7 @@ def test_a_group_of_nothing_is_refused() -> None:
 )
 def test_two_settings_with_one_variable_are_refused(kind: Any, other: Any) -> None:
     """A variable that serves two commands means the same to both."""
-    app = StageApp("toy", help="x", version="1")
+    app = StageApp("toy", help="x")
     for name, each in (("one", kind), ("two", other)):
         model = create_model("Made", __base__=Settings, lanes=(each, ...))
         command(app, model, name=name)(lambda _: Result(""))
@@ -166,7 +167,7 @@ def test_two_settings_with_one_variable_are_refused(kind: Any, other: Any) -> No
 
 def test_a_positional_shares_no_variable() -> None:
     """It has none: it may be called as another command's setting."""
-    app = StageApp("toy", help="x", version="1")
+    app = StageApp("toy", help="x")
     place = create_model("Made", __base__=Settings, lanes=(Annotated[str, Positional()], ...))
     command(app, place, name="one")(lambda _: Result(""))
     assert frozenset() == app.known
@@ -201,7 +202,7 @@ from audioloom_stage.result import Result
 from audioloom_stage.settings import Settings
 class RunSettings(Settings):
     lanes: int = 24
-app = StageApp("toy", help="x", version="1")
+app = StageApp("toy", help="x")
 command(app, RunSettings, name="run")(lambda settings: Result(""))
 code = run_app(app)(["run", "--help"])
 heavy = {"structlog", "rich", "asyncio", "tomllib", "audioloom_storage", "audioloom_manifest"}
@@ -220,7 +221,7 @@ STAGE = """
 import sys
 from audioloom_stage.app import command, StageApp
 from audioloom_stage.program import run_app
-app = StageApp("toy", help="x", version="1", package="late")
+app = StageApp("stage", help="x", package="late")
 @command(app, "RunSettings", "run:run")
 def run() -> None:
     "Do it."
@@ -234,8 +235,8 @@ raise SystemExit(code)
     ("words", "said", "imported"),
     [
         (["--help"], "Do it.", "[]"),
-        (["--version"], "audioloom-toy 1", "[]"),
-        (["run", "--help-all"], "AUDIOLOOM_TOY_LANES", "['pydantic']"),
+        (["--version"], "audioloom-stage 0.1.0", "[]"),
+        (["run", "--help-all"], "AUDIOLOOM_STAGE_LANES", "['pydantic']"),
         (["run", "--lanes", "3", "-q"], "3\n", "['pydantic', 'structlog']"),
     ],
 )
@@ -300,6 +301,6 @@ def test_every_setting_says_what_it_is() -> None:
     class Bare(Settings):
         lanes: int = Field(3)
 
-    app = StageApp("toy", help="x", version="1")
+    app = StageApp("toy", help="x")
     command(app, Bare, name="run")(lambda _: Result(""))
     assert 0 == run_app(app)(["run", "--help"])

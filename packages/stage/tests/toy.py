@@ -27,7 +27,6 @@ app = StageApp(
     help="Misbehave in tests.",
     stages=("toy", "trainer"),
     families={"pen": "Hold sheep."},
-    version="1.2.3",
 )
 
 

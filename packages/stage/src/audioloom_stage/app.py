@@ -45,8 +45,8 @@ class StageApp(typer.Typer):
         stages: every stage that reads the configuration file; their tables are no mistakes.
         package: the package of the stage, of which `command` finds settings and functions by name.
         families: first words of two-word commands (`env` of `env pack`), each with its help.
-        version: by default the version of the installed distribution, called as the program.
-        program: the name of the program, if it is not `audioloom-<stage>`.
+        program: the name of the program, if it is not `audioloom-<stage>`; the distribution, whose
+            version is printed, is called as it is.
 
     Attributes:
         declarations: its commands.
@@ -61,7 +61,6 @@ class StageApp(typer.Typer):
         stages: Iterable[str] = (),
         package: str = "",
         families: Mapping[str, str] | None = None,
-        version: str | None = None,
         program: str = "",
     ) -> None:
         self.stage = stage
@@ -69,7 +68,6 @@ class StageApp(typer.Typer):
         self.program = program or f"audioloom-{stage}"
         self.package = package
         self.declarations: list[Declaration] = []
-        self._version = version
         super().__init__(
             name=self.program, help=help, epilog=_EPILOG, pretty_exceptions_enable=False, **LOOK
         )
@@ -124,7 +122,7 @@ class StageApp(typer.Typer):
         if wanted:
             from importlib.metadata import version  # noqa: PLC0415 - 15 ms, seldom needed
 
-            typer.echo(f"{self.program} {self._version or version(self.program)}")
+            typer.echo(f"{self.program} {version(self.program)}")
             raise typer.Exit
 
 

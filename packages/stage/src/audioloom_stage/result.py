@@ -41,11 +41,6 @@ class Result:
     problem: str = ""
     colours: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def error(self) -> Mapping[str, JSON] | None:
-        """The bad news as the `error` of the JSON object; None for good news."""
-        return error_object(self.exit_code, self.problem) if self.exit_code else None
-
 
 def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     """Write a result: its text, or with *as_json* one JSON object on one line.
@@ -59,8 +54,9 @@ def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     """
     parts: Iterable[str]
     if as_json:
-        data = redact_values(result.data)
-        parts = [as_object(data, kind=kind, error=redact_values(result.error))]
+        code, data = result.exit_code, redact_values(result.data)
+        error = redact_values(error_object(code, result.problem)) if code else None
+        parts = [as_object(data, kind=kind, error=error)]
     else:
         text = result.text
         whole = [text.removesuffix("\n")] if isinstance(text, str) else text
