@@ -20,7 +20,7 @@ import struct
 from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from audioloom_manifest.errors import RecordError
 
@@ -107,16 +107,20 @@ def decode(payload: bytes, key: str) -> Record:
 
     Unknown names and missing ones are damage: a shard holds exactly what the contract lists.
     """
-    (features,) = _one(payload, 0, len(payload), "Example")
-    found: dict[str, object] = {}
-    for field, start, end in _fields(payload, *features):
-        if field != 1:
-            raise RecordError(f"field {field} inside Features")
-        name, feature = _named(payload, start, end)
-        if name in found:
+    places: dict[str, tuple[int, int]] = {}
+    for name, place in _features(payload):
+        if name in places:
             raise RecordError(f"the feature {name!r} twice")
-        found[name] = _value(payload, name, *feature)
-    return _record(found, key)
+        places[name] = place
+    if unknown := sorted(places.keys() - {*NAMES, key}):
+        raise RecordError(f"an unknown feature {unknown[0]!r}")
+    if missing := sorted({*NAMES, key} - places.keys() - {"target"}):
+        raise RecordError(f"no feature {missing[0]!r}")
+    found = {"target": None} | {
+        name: _value(payload, name, place, _KINDS.get(name)) for name, place in places.items()
+    }
+    found |= {name: _utf8(name, found[name]) for name in _TEXTS}
+    return Record(values=found.pop(key), **found)
 
 
 def value(payload: bytes | memoryview, key: str, kind: type[V]) -> V:
@@ -125,61 +129,26 @@ def value(payload: bytes | memoryview, key: str, kind: type[V]) -> V:
     Raises:
         RecordError: the bytes are not an Example, or do not hold one value of that kind there.
     """
-    (features,) = _one(payload, 0, len(payload), "Example")
-    for _, start, end in _fields(payload, *features):
-        name, feature = _named(payload, start, end)
+    for name, place in _features(payload):
         if name == key:
-            found = _value(payload, name, *feature)
-            if isinstance(found, _Packed):
-                found = _single(name, found)
-            if isinstance(found, kind):
-                return found
-            raise RecordError(f"{key!r} does not hold one value of type {kind.__name__}")
+            found: V = _value(payload, name, place, kind)
+            return found
     raise RecordError(f"there is no {key!r}")
 
 
-def _record(found: dict[str, object], key: str) -> Record:
-    target = found.setdefault("target", None)
-    if unknown := sorted(found.keys() - {*NAMES, key}):
-        raise RecordError(f"an unknown feature {unknown[0]!r}")
-    if missing := sorted({*NAMES, key} - found.keys()):
-        raise RecordError(f"no feature {missing[0]!r}")
-    for name, (kind, what) in {**_KINDS, key: _BYTES}.items():
-        if not isinstance(found[name], kind):
-            raise RecordError(f"{name!r} is not {what}")
-    values = found.pop(key)
-    if target is not None:
-        if not isinstance(target, _Packed):
-            raise RecordError("'target' is not one float")
-        found["target"] = _single("target", target)
-    for name in _TEXTS:
-        found[name] = _utf8(name, found[name])
-    return Record(**found, values=bytes(values))  # type: ignore[arg-type,call-overload]
-
-
-_INTEGERS, _TEXTS = ("channel", "label_id", "valid_frames", "window"), ("group", "label", "path")
-_BYTES = (bytes, "one bytes value")
-_KINDS = {**dict.fromkeys(_INTEGERS, (int, "one int64")), **dict.fromkeys(_TEXTS, _BYTES)}
-
-
-class _Packed(bytes):
-    """Raw packed floats, told apart from a bytes value."""
-
-    __slots__ = ()
-
-
-def _single(name: str, packed: bytes) -> float:
-    if len(packed) != struct.calcsize("<f"):
-        raise RecordError(f"{name!r} is not one float")
-    (value,) = struct.unpack("<f", packed)
-    return float(value)
-
-
-def _utf8(name: str, value: object) -> str:
-    try:
-        return bytes(value).decode()  # type: ignore[call-overload,no-any-return]
-    except UnicodeDecodeError:
-        raise RecordError(f"{name!r} is not UTF-8") from None
+_TEXTS = ("group", "label", "path")
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("channel", "label_id", "valid_frames", "window"), int),
+    **dict.fromkeys(_TEXTS, bytes),
+    "target": float,
+}
+_LISTS: dict[type | None, tuple[tuple[int, ...], str]] = {
+    bytes: ((1,), "one bytes value"),
+    float: ((2,), "one float"),
+    int: ((3,), "one int64"),
+    None: ((1, 2), "values"),
+}
+"""The lists that may hold a value of each kind, or the values of a feature."""
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -262,32 +231,46 @@ def _fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, 
         at += size
 
 
-def _one(data: bytes | memoryview, at: int, end: int, what: str) -> list[tuple[int, int]]:
+def _one(data: bytes | memoryview, at: int, end: int, what: str) -> tuple[int, int]:
     fields = list(_fields(data, at, end))
     if [field for field, _, _ in fields] != [1]:
         raise RecordError(f"{what} is not one value")
-    return [(start, stop) for _, start, stop in fields]
+    return fields[0][1:]
 
 
-def _named(data: bytes | memoryview, at: int, end: int) -> tuple[str, tuple[int, int]]:
-    fields = list(_fields(data, at, end))
-    if [field for field, _, _ in fields] != [1, 2]:
-        raise RecordError(f"a map entry at byte {at} is not a name and a feature")
-    (_, name_start, name_end), (_, start, end) = fields
-    return _utf8("a feature's name", data[name_start:name_end]), (start, end)
+def _features(data: bytes | memoryview) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Each feature of an Example: its name, start and end of content."""
+    for field, at, end in _fields(data, *_one(data, 0, len(data), "Example")):
+        entry = list(_fields(data, at, end))
+        if field != 1 or [number for number, _, _ in entry] != [1, 2]:
+            raise RecordError(f"a map entry at byte {at} is not a name and a feature")
+        (_, start, stop), (_, *place) = entry
+        yield _utf8("a feature's name", data[start:stop]), (place[0], place[1])
 
 
-def _value(data: bytes | memoryview, name: str, start: int, end: int) -> object:
-    kinds = list(_fields(data, start, end))
-    if len(kinds) != 1:
-        raise RecordError(f"{name!r} holds {len(kinds)} lists")
-    kind, start, end = kinds[0]
-    ((first, last),) = _one(data, start, end, f"{name!r}")
-    if kind == 1:
+def _value(data: bytes | memoryview, name: str, place: tuple[int, int], kind: type | None) -> Any:
+    lists = list(_fields(data, *place))
+    if len(lists) != 1:
+        raise RecordError(f"{name!r} holds {len(lists)} lists")
+    number, start, end = lists[0]
+    numbers, what = _LISTS[kind]
+    if number not in numbers:
+        raise RecordError(f"{name!r} is not {what}")
+    first, last = _one(data, start, end, f"{name!r}")
+    if kind is int:
+        found, stop = _read_varint(data, first, last)
+        if stop != last:
+            raise RecordError(f"{name!r} is not {what}")
+        return found - (1 << 64) if found >> 63 else found
+    if kind is not float:
         return bytes(data[first:last])
-    if kind == 2:  # noqa: PLR2004 (FloatList)
-        return _Packed(data[first:last])
-    value, stop = _read_varint(data, first, last)
-    if kind != 3 or stop != last:  # noqa: PLR2004 (Int64List)
-        raise RecordError(f"{name!r} is not one int64")
-    return value - (1 << 64) if value >> 63 else value
+    if last - first != struct.calcsize("<f"):
+        raise RecordError(f"{name!r} is not {what}")
+    return struct.unpack_from("<f", data, first)[0]
+
+
+def _utf8(name: str, value: bytes | memoryview) -> str:
+    try:
+        return bytes(value).decode()
+    except UnicodeDecodeError:
+        raise RecordError(f"{name!r} is not UTF-8") from None
