@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 import typer
 from typer.core import TyperCommand
 
-from audioloom_stage._error_report import as_envelope, report, say_next
+from audioloom_stage._error_report import emit_error, report, say_next
 from audioloom_stage._options import Option
 from audioloom_stage.app import LOOK, Declaration
 from audioloom_stage.exit_codes import ExitCode
-from audioloom_stage.result import emit, emit_error, reserved_stdout
+from audioloom_stage.result import emit, reserved_stdout
 from audioloom_stage.terminal import show_bar
 
 _OFF: Any = False
@@ -66,7 +66,7 @@ def perform(job: Declaration, words: dict[str, Any]) -> int:
             show_bar("")
             code = report(error, program=app.program, debug=debug, as_json=logs.as_json)
             if as_json:
-                emit_error(as_envelope(error, app.program), write, kind=job.kind)
+                emit_error(error, write, program=app.program, kind=job.kind)
             return code
     if result.exit_code == 0:
         say_next(result.next, as_json=logs.as_json)

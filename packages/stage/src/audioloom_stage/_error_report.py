@@ -2,12 +2,13 @@
 
 import logging
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from audioloom_stage.escapes import printable, safe_text, shortened
 from audioloom_stage.exit_codes import FULL, ExitCode, exit_code
-from audioloom_stage.redaction import redact
-from audioloom_stage.result import JSON, error_object
+from audioloom_stage.redaction import redact, redact_values
+from audioloom_stage.result import Write, as_object, error_object
 from audioloom_stage.terminal import write_line
 
 _LIMIT = 2000  # characters of one field: long text from outside must not bury the message
@@ -65,12 +66,14 @@ def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
     return {word: shortened(redact(text), _LIMIT) for word, text in told.items() if text}
 
 
-def as_envelope(error: BaseException, program: str) -> dict[str, JSON]:
-    """Return the parts of an error for the JSON object on stdout."""
+def emit_error(error: BaseException, write: Write, *, program: str, kind: str) -> None:
+    """Write the JSON object of a failed command to stdout. A lost reader is no error here."""
     code = exit_code(error)
     told = tell(error, code, program)
     hint = told.pop("try", "")
-    return error_object(code, told.pop("error"), **told, hint=hint)
+    parts = redact_values(error_object(code, told.pop("error"), **told, hint=hint))
+    with suppress(OSError):
+        write(as_object({}, kind=kind, error=parts) + "\n")
 
 
 def _of_a_library(error: BaseException) -> dict[str, str]:

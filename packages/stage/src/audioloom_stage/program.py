@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from audioloom_stage._error_report import as_envelope, report
+from audioloom_stage._error_report import emit_error, report
 from audioloom_stage.errors import Usage
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.process_exit import as_program
-from audioloom_stage.result import emit_error, write_to
+from audioloom_stage.result import write_to
 from audioloom_stage.terminal import write_line
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
         write_line(safe_text(said.getvalue().rstrip("\n"), lines=True))
         if "--json" in words:
             wrong = Usage(mistake.format_message(), hint=f"{app.program} --help lists the commands")
-            error = as_envelope(wrong, app.program)
-            emit_error(error, partial(write_to, sys.stdout), kind=app.kind_of(words))
+            write = partial(write_to, sys.stdout)
+            emit_error(wrong, write, program=app.program, kind=app.kind_of(words))
         return mistake.exit_code
     except typer.Abort:
         return ExitCode.INTERRUPTED

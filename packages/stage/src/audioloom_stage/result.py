@@ -79,12 +79,6 @@ def _with_colour(line: str, colours: Mapping[str, str]) -> str:
     return f"{coloured(word, colours[word])}{space}{rest}"
 
 
-def emit_error(error: Mapping[str, JSON], write: Write, *, kind: str) -> None:
-    """Write the JSON object of a failed command. A lost reader is no error here."""
-    with contextlib.suppress(OSError):
-        write(as_object({}, kind=kind, error=redact_values(error)) + "\n")
-
-
 def error_object(code: int, message: str = "", **parts: str) -> dict[str, JSON]:
     """Return the `error` of a failed command's JSON object.
 
