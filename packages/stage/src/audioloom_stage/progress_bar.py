@@ -5,9 +5,9 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -20,13 +20,6 @@ REDRAW_SECONDS = 0.2
 log = structlog.get_logger()
 
 Item = TypeVar("Item")
-
-
-class View(Protocol):
-    """What `shown` keeps on the screen."""
-
-    def tick(self) -> None:
-        """Draw by `show_bar`, or log a line from time to time where `draws` is false."""
 
 
 class Progress:
@@ -66,11 +59,6 @@ class Progress:
         seconds = time.monotonic() - since
         return (self.done - before) / seconds if self.done > before and seconds > 0 else None
 
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self._started
-
     def line(self) -> str:
         """Draw the bar as it stands, no wider than the terminal."""
         columns = max(shutil.get_terminal_size().columns - 1, 1)
@@ -78,12 +66,12 @@ class Progress:
         if self._unit:
             text = bar_line(self._what, self._unit, self.done, self.total, self.rate)
         if self.rate is None:
-            text += f"  {_clock(self.seconds)}"
+            text += f"  {_clock(time.monotonic() - self._started)}"
         return text[:columns]
 
     def tell(self, *, finished: bool = False) -> None:
         """Log how much is done."""
-        rate, seconds = self.rate, self.seconds
+        rate, seconds = self.rate, time.monotonic() - self._started
         numbers: dict[str, object] = {"finished": True} if finished else {}
         text = self._what
         if self._unit:
@@ -129,7 +117,7 @@ def progress(total: int | None, what: str, unit: str) -> Iterator[Progress]:
     *what* is the work, as a verb; *unit* is what is counted, in the plural.
     """
     bar = Progress(total, what, unit)
-    with shown(bar):
+    with shown(bar.tick):
         yield bar
     if not _silent():
         bar.tell(finished=True)
@@ -140,19 +128,20 @@ def working(what: str) -> Iterator[None]:
     """Show that work without a count goes on, such as "starting Spark", from its first moment."""
     if not _silent():
         log.info(what)
-    with shown(Progress(None, what, "")):
+    with shown(Progress(None, what, "").tick):
         yield
 
 
-_views: list[View] = []
+_ticks: list[Callable[[], None]] = []
 """The views of this process, outermost first: the innermost is shown."""
 
 
 @contextmanager
-def shown(view: View, every: float | None = None) -> Iterator[None]:
+def shown(tick: Callable[[], None], every: float | None = None) -> Iterator[None]:
     """Keep a view on the screen, from a thread, until the block ends; not with `--quiet`.
 
-    The view ticks at once and *every* so many seconds, by default as often as a clock needs it.
+    Its *tick* is called at once and *every* so many seconds, by default as often as a clock needs
+    it. A tick draws by `show_bar`, or logs a line from time to time where `draws` is false.
     """
     if _silent():
         yield
@@ -161,10 +150,10 @@ def shown(view: View, every: float | None = None) -> Iterator[None]:
     # With the values that are bound here, which a thread does not inherit.
     context = contextvars.copy_context()
     thread = threading.Thread(
-        target=context.run, args=(_keep_showing, view, every, ended), name="progress", daemon=True
+        target=context.run, args=(_keep_showing, tick, every, ended), name="progress", daemon=True
     )
     try:
-        _views.append(view)
+        _ticks.append(tick)
         thread.start()
         yield
     finally:
@@ -172,7 +161,7 @@ def shown(view: View, every: float | None = None) -> Iterator[None]:
         ended.set()
         with suppress(RuntimeError):  # it never started
             thread.join()
-        _views[:] = [each for each in _views if each is not view]
+        _ticks[:] = [each for each in _ticks if each is not tick]
         show_bar("")
 
 
@@ -181,10 +170,10 @@ def draws() -> bool:
     return can_draw() and not current_logs().as_json
 
 
-def _keep_showing(view: View, every: float | None, ended: threading.Event) -> None:
+def _keep_showing(tick: Callable[[], None], every: float | None, ended: threading.Event) -> None:
     while not ended.is_set():
-        if _views[-1:] == [view]:
-            view.tick()
+        if _ticks[-1:] == [tick]:
+            tick()
         ended.wait(REDRAW_SECONDS if every is None else every)
 
 

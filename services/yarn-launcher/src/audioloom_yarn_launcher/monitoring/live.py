@@ -92,13 +92,13 @@ def show_live(folder: Location) -> None:
     if read_run_status(folder).over:
         return
     view = LiveView(folder, HINT)
-    with suppress(KeyboardInterrupt), shown(view, EVERY_S):
+    with suppress(KeyboardInterrupt), shown(view.tick, EVERY_S):
         view.over.wait()
 
 
 def shown_beside(folder: Location, hint: str) -> AbstractContextManager[None]:
     """Show the run while the block waits for its end."""
-    return shown(LiveView(folder, hint, told=time.monotonic()), EVERY_S)
+    return shown(LiveView(folder, hint, told=time.monotonic()).tick, EVERY_S)
 
 
 def live_page(
