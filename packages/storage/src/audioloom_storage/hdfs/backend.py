@@ -108,15 +108,9 @@ class _Hdfs(HadoopBackend[Client]):
 def _listing(connection: Connection, location: Location) -> list[tuple[str, FileStatus]]:
     named: list[tuple[str, FileStatus]] = []
     begin = len(location.path.rstrip("/")) + 1
-    statuses: Iterator[FileStatus] = iter(())
-
-    def ask(client: Client) -> list[FileStatus]:
-        nonlocal statuses
-        if not named:
-            statuses = client.list_status(location.path)
-        return list(itertools.islice(statuses, _NAMES_AT_A_TIME))
-
-    while batch := connection.attempt(location, ask):
+    statuses = connection.attempt(location, lambda client: client.list_status(location.path))
+    more = partial(itertools.islice, statuses, _NAMES_AT_A_TIME)
+    while batch := connection.attempt(location, lambda _: list(more())):
         named += [(status.path[begin:], status) for status in batch]
     return named
 

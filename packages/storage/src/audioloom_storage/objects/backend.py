@@ -1,7 +1,7 @@
 """Read object stores and web servers: a prefix, or a page of links, is a folder."""
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -13,7 +13,7 @@ from audioloom_storage.errors import IsAFolder, NotAFolder, NotConfigured, NotFo
 from audioloom_storage.location import Location
 from audioloom_storage.objects.connection import WEB, below, child_of, connection_to, path_of
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Outage, T
+from audioloom_storage.remote.retry import Outage
 
 _PIECE_BYTES = 8 << 20
 _FILE_MODE, _FOLDER_MODE = 0o600, 0o700  # the account decides, and nobody else by default
@@ -27,23 +27,20 @@ class Objects(Backend):
     because a store tells more in a listing than elsewhere; 0 where a web server tells none.
     """
 
-    def ask(self, location: Location, ask: Callable[[Any, str], T]) -> T:
-        """Ask for something at a location, again where no answer came."""
-        path = path_of(location)
-        return connection_to(location).call(location, lambda filesystem: ask(filesystem, path))
-
     def stat(self, location: Location) -> Entry:
         """Describe one entry."""
-        found = self.ask(location, lambda filesystem, path: filesystem.info(path))
+        path = path_of(location)
+        found = connection_to(location).call(location, lambda filesystem: filesystem.info(path))
         return _entry(location, found)
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
         """List a folder; a web server is asked for the size of each file in turn."""
         if location.scheme in WEB and not self.stat(location).is_folder:
             raise NotAFolder("a file lies there", where=location, expected="a folder")
-        listed = self.ask(location, _links if location.scheme in WEB else _keys)
+        path, read = path_of(location), _links if location.scheme in WEB else _keys
+        listed = connection_to(location).call(location, partial(read, path=path))
         files = {each["name"] for each in listed if each["type"] != "directory"}
-        if path_of(location) in files:
+        if path in files:
             raise NotAFolder("a file lies there", where=location, expected="a folder")
         marker = below(location)
         found = [
