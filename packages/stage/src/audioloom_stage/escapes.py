@@ -14,12 +14,7 @@ def printable(text: str, *, lines: bool = False) -> str:
     if text.isprintable():
         return text
     kept = "\n\t" if lines else ""
-    return "".join(
-        c
-        if c.isprintable() or c in kept
-        else c.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for c in text
-    )
+    return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
 
 
 def printable_json(text: str) -> str:
@@ -40,3 +35,7 @@ def safe_text(text: object, *, lines: bool = False) -> str:
 def shortened(text: str, limit: int) -> str:
     """Bound a text to a number of characters."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")

@@ -39,16 +39,16 @@ def open_to_others(pids: Iterable[int], known: Collection[str]) -> list[Listener
             every = dict(_listening(pid))
             if not every:  # the process ended, or nothing listens, as the next one will show
                 continue
-            sockets = {
-                key: at
-                for key, at in every.items()
-                if at[0] not in known and not ipaddress.ip_address(at[0]).is_loopback
-            }
+            sockets = {key: at for key, at in every.items() if _is_open(at[0], known)}
         if not sockets:
             break
         held = sorted(sockets.keys() & set(_sockets(pid)))
         found += [Listener(pid, *sockets.pop(key)) for key in held]  # once if shared
     return found
+
+
+def _is_open(address: str, known: Collection[str]) -> bool:
+    return address not in known and not ipaddress.ip_address(address).is_loopback
 
 
 def _listening(pid: int) -> Iterator[tuple[str, tuple[str, int]]]:
