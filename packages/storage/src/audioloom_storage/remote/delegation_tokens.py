@@ -5,6 +5,7 @@ that it cannot read, and a token in its last minute, without an error. Java name
 address of a NameNode, not by its host.
 """
 
+import io
 import math
 import os
 import re
@@ -167,32 +168,27 @@ def _writable(data: "_Bytes") -> Iterator[_Raw]:
 
 
 def _protobuf(data: "_Bytes") -> Iterator[_Raw]:
-    for number, entry in _fields(_Bytes(data.take(data.varint()))):
-        for inner, token in _fields(_Bytes(entry)) if number == 1 else ():
+    for number, entry in _fields(data.take(data.varint())):
+        for inner, token in _fields(entry) if number == 1 else ():
             if inner == 2:  # noqa: PLR2004 - as the protocol numbers it
-                of = dict(_fields(_Bytes(token)))
+                of = dict(_fields(token))
                 yield of.get(1, b""), of.get(3, b""), of.get(4, b"")
 
 
-def _fields(data: "_Bytes") -> Iterator[tuple[int, bytes]]:
-    while data:
+def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    data = _Bytes(message)
+    while data.tell() < len(message):
         number, kind = divmod(data.varint(), 8)
         if kind != 2:  # noqa: PLR2004 - bytes with a length: these messages hold nothing else
             raise ValueError("the file of delegation tokens is damaged")
         yield number, data.take(data.varint())
 
 
-class _Bytes:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def __bool__(self) -> bool:
-        return bool(self._data)
-
+class _Bytes(io.BytesIO):
     def take(self, size: int) -> bytes:
-        if not 0 <= size <= len(self._data):
+        taken = self.read(max(size, 0))
+        if len(taken) != size:
             raise ValueError("the file of delegation tokens is cut off or damaged")
-        taken, self._data = self._data[:size], self._data[size:]
         return taken
 
     def sized(self) -> bytes:
