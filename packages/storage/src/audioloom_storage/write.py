@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Sink
-from audioloom_storage.errors import NotFound, UnknownOutcome, UnsafePath, gone, taken
+from audioloom_storage.errors import NotAFolder, NotFound, UnknownOutcome, UnsafePath, gone, taken
 from audioloom_storage.location import Location
-from audioloom_storage.read import stat
+from audioloom_storage.read import list_folder, stat
 from audioloom_storage.registry import backend_of
 
 if TYPE_CHECKING:
@@ -95,10 +95,8 @@ def remove(location: Location, *, within: Location | None = None) -> None:
     backend_of(location).remove(location, within=within)
 
 
-def remove_tree(location: Location, *, within: Location | None = None) -> None:
+def remove_tree(location: Location) -> None:
     """Remove a folder with its content, following no link: only for folders of the caller's own.
-
-    No link below *within* is followed on the way either, as with `remove`.
 
     Raises:
         UnsafePath: it is the root of the storage.
@@ -107,7 +105,10 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
     """
     if location.path == "/":
         raise UnsafePath("the root of a storage is never removed", where=location)
-    backend_of(location).remove_tree(location, within=within)
+    if stat(location).is_link:
+        raise NotAFolder("a link lies there", where=location, expected="a folder")
+    _remove_content(location, location)
+    remove_empty_folder(location)
 
 
 def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
@@ -128,6 +129,15 @@ def remove_empty_folder(location: Location, *, within: Location | None = None) -
         return backend_of(location).remove_empty_folder(location, within=within)
     except NotFound:
         return False
+
+
+def _remove_content(folder: Location, within: Location) -> None:
+    for entry in list_folder(folder):
+        if entry.is_folder and not entry.is_link:
+            _remove_content(entry.location, within)
+            remove_empty_folder(entry.location, within=within)
+        else:
+            remove(entry.location, within=within)
 
 
 class NewFile(io.RawIOBase):

@@ -141,9 +141,8 @@ def test_a_key_that_is_no_path_is_named(folder: Location, key: str) -> None:
         list(walk(folder))
 
 
-def test_a_tree_of_many_objects_goes(folder: Location, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Page by page."""
-    monkeypatch.setattr(s3, "_KEYS_A_REQUEST", 3)
+def test_a_tree_without_markers_goes(folder: Location) -> None:
+    """A folder that is no more than a prefix is gone with its last object."""
     for number in range(8):
         put(folder, f"tree/{number % 2}/{number}")
     put(folder, "tree-beside")

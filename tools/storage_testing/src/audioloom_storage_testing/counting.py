@@ -144,10 +144,6 @@ class _Counted(StagedBackend):
         self._count(Call.STAT, Call.DELETE)
         self._backend.remove(location, within=within)
 
-    def remove_tree(self, location: Location, *, within: Location | None) -> None:
-        self._count(Call.STAT, Call.DELETE)
-        self._backend.remove_tree(location, within=within)
-
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
         self._count(Call.STAT, Call.DELETE)
         return self._backend.remove_empty_folder(location, within=within)

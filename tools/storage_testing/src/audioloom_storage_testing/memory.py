@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
-from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import (
@@ -163,18 +162,6 @@ class MemoryStore(StagedBackend, StandIn):
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         if self._files.pop(location, None) is None:
             raise _nothing(location)
-
-    def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
-        """In one request; there are no links."""
-        del within
-        if location in self._files:
-            raise NotAFolder("a file lies there", where=location, expected="a folder")
-        if not self._is_folder(location):
-            raise _nothing(location)
-        step(Step.REMOVE, location)
-        for held in (self._files, self._folders):
-            for each in [each for each in held if each == location or each.is_under(location)]:
-                del held[each]
 
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
         """In one request; there are no links."""

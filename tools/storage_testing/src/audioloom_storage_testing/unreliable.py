@@ -185,12 +185,6 @@ class _Unreliable(StagedBackend):
     def remove(self, location: Location, *, within: Location | None) -> None:
         self._change("remove", location, lambda: self._backend.remove(location, within=within))
 
-    def remove_tree(self, location: Location, *, within: Location | None) -> None:
-        def remove_tree() -> None:
-            self._backend.remove_tree(location, within=within)
-
-        self._change("remove tree", location, remove_tree)
-
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
         def remove_empty_folder() -> bool:
             return self._backend.remove_empty_folder(location, within=within)

@@ -99,8 +99,5 @@ class Backend(Protocol):
     def remove(self, location: Location, *, within: Location | None) -> None:
         """Remove a file or a link; raise NotAFolder where a folder below *within* is a link."""
 
-    def remove_tree(self, location: Location, *, within: Location | None) -> None:
-        """Remove a folder with all it holds, following no link; take a step before each call."""
-
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
         """Return False if the folder is missing or not empty; raise NotAFolder as `remove` does."""

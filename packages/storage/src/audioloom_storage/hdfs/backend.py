@@ -65,8 +65,8 @@ class _Hdfs(HadoopBackend[Client]):
         mode = 0o700 if private else 0o777 & ~umask()
         self.ask(location, lambda client: client.mkdirs(location.path, mode, create_parent=True))
 
-    def delete(self, location: Location, *, recursive: bool = False) -> bool:
-        return self.ask(location, lambda client: client.delete(location.path, recursive=recursive))
+    def delete(self, location: Location) -> bool:
+        return self.ask(location, lambda client: client.delete(location.path, recursive=False))
 
     def rename(self, temporary: Location, target: Location) -> None:
         connection_to(target).attempt(

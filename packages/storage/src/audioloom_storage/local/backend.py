@@ -13,7 +13,6 @@ from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry
 from audioloom_storage.backend.staged_sink import StagedBackend
 from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder
@@ -104,23 +103,6 @@ class _Local(StagedBackend):
         with translating(location, looking=True), _reached(location, within) as (name, folder):
             os.unlink(name, dir_fd=folder)
 
-    def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
-        """Remove from the leaves up, by folder descriptors: no link is followed, however new."""
-        with translating(location), _reached(location, within) as (top, above):
-            walked = os.fwalk(top, topdown=False, onerror=_raise, dir_fd=above)
-            for _, folders, files, descriptor in walked:
-                for name in files:
-                    step(Step.REMOVE, location)
-                    os.unlink(name, dir_fd=descriptor)
-                for name in folders:
-                    step(Step.REMOVE, location)
-                    try:
-                        os.rmdir(name, dir_fd=descriptor)
-                    except NotADirectoryError:  # a link to a folder
-                        os.unlink(name, dir_fd=descriptor)
-            step(Step.REMOVE, location)
-            os.rmdir(top, dir_fd=above)
-
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
         with translating(location), _reached(location, within) as (name, above):
             try:
@@ -166,10 +148,6 @@ def _reached(location: Location, within: Location | None) -> Iterator[tuple[str,
                 raise NotAFolder("a link lies on the way", where=location) from None
             opened.callback(os.close, at)
         yield name, at
-
-
-def _raise(error: OSError) -> None:
-    raise error
 
 
 def _entry(location: Location, found: os.stat_result, *, is_link: bool) -> Entry:

@@ -107,7 +107,7 @@ class ReadOnly(Objects):
             expected="a place on file://, hdfs://, webhdfs:// or s3://",
         )
 
-    create = make_folder = remove = remove_tree = remove_empty_folder = _refuse
+    create = make_folder = remove = remove_empty_folder = _refuse
 
 
 def _entry(location: Location, found: dict[str, Any]) -> Entry:

@@ -7,12 +7,10 @@ which no listing shows.
 """
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from audioloom_storage import errors
-from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Sink
 from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.location import Location
@@ -23,7 +21,6 @@ PART_BYTES = 16 << 20
 """Bytes of a part of an upload; S3 takes 10,000 parts, so a file has at most 156 GiB."""
 
 _MOST_PARTS = 10_000
-_KEYS_A_REQUEST = 1000
 _TOKEN = "audioloom-writer"  # noqa: S105 - a name in the metadata, which tells our own object
 _ONCE_UNLESS_TAKEN: dict[str, Any] = {"again": False, "IfNoneMatch": "*"}
 
@@ -54,29 +51,16 @@ class _S3(Objects):
             raise errors.IsAFolder("a folder lies there", where=location, expected="a file")
         _call(location, "delete_object")
 
-    def remove_tree(self, location: Location, *, within: Location | None) -> None:
-        """Delete all objects below a prefix, a thousand at a time."""
-        if not self.stat(location).is_folder:
-            raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
-        connection_to(location).folders.clear()
-        for keys in _pages(location, _KEYS_A_REQUEST):
-            step(Step.REMOVE, location)
-            objects = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
-            answer = _call(location, "delete_objects", key=None, Delete=objects)
-            for failure in answer.get("Errors", ()):
-                raise errors.Unavailable(
-                    f"{failure.get('Key')} was not deleted: {failure.get('Message')}",
-                    where=location,
-                )
-
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
         """Delete the marker, if nothing else has the prefix."""
         if not self.stat(location).is_folder:
             raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
-        if next(_pages(location, 2)) != [_marker(location)]:
+        marker = _marker(location)
+        found = _call(location, "list_objects_v2", key=None, Prefix=marker, MaxKeys=2)
+        if [each["Key"] for each in found.get("Contents", ())] != [marker]:
             return False
         connection_to(location).folders.clear()
-        _call(location, "delete_object", key=_marker(location))
+        _call(location, "delete_object", key=marker)
         return True
 
 
@@ -210,19 +194,6 @@ def _has_marker(folder: Location) -> bool:
 
 def _marker(folder: Location) -> str:
     return folder.path[1:] + "/"
-
-
-def _pages(folder: Location, size: int) -> Iterator[list[str]]:
-    """The keys below a prefix, its marker included, in pages."""
-    more: dict[str, Any] = {}
-    while True:
-        answer = _call(
-            folder, "list_objects_v2", key=None, Prefix=_marker(folder), MaxKeys=size, **more
-        )
-        yield [each["Key"] for each in answer.get("Contents", ())]
-        if not answer.get("IsTruncated"):
-            return
-        more = {"ContinuationToken": answer["NextContinuationToken"]}
 
 
 def _call(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic
 
 from audioloom_storage import errors
-from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.backend.staged_sink import StagedBackend, StagedSink
 from audioloom_storage.location import Location
@@ -44,7 +43,7 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
         """Make a folder and its parents, all with the same permissions."""
 
     @abstractmethod
-    def delete(self, location: Location, *, recursive: bool = False) -> bool:
+    def delete(self, location: Location) -> bool:
         """Delete for good. Return False where nothing lies; raise IsAFolder if it is not empty."""
 
     @abstractmethod
@@ -99,24 +98,14 @@ class HadoopBackend(StagedBackend, ABC, Generic[Client]):
         if not self.delete(location):
             raise errors.NotFound("it was removed by somebody else", where=location)
 
-    def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
-        """Remove in one call, for good."""
-        self._check_folder(location)
-        step(Step.REMOVE, location)
-        if not self.delete(location, recursive=True):
-            raise errors.NotFound("it was removed by somebody else", where=location)
-
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
         """Remove in one call, which removes no folder that holds something."""
-        self._check_folder(location)
+        if not self.stat(location).is_folder:  # HDFS would remove a file
+            raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
         try:
             return self.delete(location)
         except errors.IsAFolder:  # the folder holds something
             return False
-
-    def _check_folder(self, location: Location) -> None:
-        if not self.stat(location).is_folder:  # HDFS would remove a file
-            raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
 
 
 def commit(

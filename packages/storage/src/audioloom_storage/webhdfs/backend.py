@@ -63,10 +63,9 @@ class _WebHdfs(HadoopBackend[Any]):
         mode = {"permission": "700"} if private else {}
         self.ask(location, lambda client: client._mkdirs(location.path, **mode))
 
-    def delete(self, location: Location, *, recursive: bool = False) -> bool:
-        wanted = str(recursive).lower()
+    def delete(self, location: Location) -> bool:
         answer = self.ask(
-            location, lambda client: client._delete(location.path, recursive=wanted).json()
+            location, lambda client: client._delete(location.path, recursive="false").json()
         )
         return bool(answer["boolean"])
 
