@@ -25,7 +25,6 @@ from audioloom_storage.read import exists, leads_back, list_folder, open_read, s
 
 _PREFIX = "audioloom+"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_LEVELS = "maxdepth must be at least 1"  # fsspec's own words
 
 Info = dict[str, Any]
 OnError = str | Callable[[OSError], object]
@@ -98,9 +97,15 @@ class AudioloomFileSystem(AbstractFileSystem):  # type: ignore[misc]
         """Describe an entry: name, size, type, time of the last change (mtime), islink."""
         return _info(stat(self._locate(path)))
 
-    def ls(self, path: str, detail: bool = True, **_: object) -> list[Any]:
-        """List a folder, sorted by name, unfinished files included; a file lists itself."""
-        found = _listed(self._locate(path))
+    def ls(self, path: str, detail: bool = True, top: str | None = None, **_: object) -> list[Any]:
+        """List a folder, sorted by name, unfinished files included; a file lists itself.
+
+        Nothing is listed where a link leads back into a folder on the way from the *top* of a walk.
+        """
+        folder = self._locate(path)
+        if top is not None and leads_back(folder, self._locate(top)):
+            return []
+        found = _listed(folder)
         return [_info(each) if detail else _name(each.location) for each in found]
 
     def exists(self, path: str, **_: object) -> bool:
@@ -133,10 +138,10 @@ class AudioloomFileSystem(AbstractFileSystem):  # type: ignore[misc]
         path: str,
         maxdepth: int | None = None,
         topdown: bool = True,
-        on_error: OnError = _raise_unless_missing,
+        on_error: OnError | None = None,
         *,
-        detail: bool = False,
-        **_: object,
+        otherwise: OnError = _raise_unless_missing,
+        **options: Any,
     ) -> Iterator[tuple[str, Any, Any]]:
         """Yield the name of each folder, the folders in it and the files in it, as fsspec does.
 
@@ -144,33 +149,9 @@ class AudioloomFileSystem(AbstractFileSystem):  # type: ignore[misc]
         it a table would look complete. fsspec's own walk leaves such a folder out, as this one does
         with "omit". Links are followed, but not in circles.
         """
-        if maxdepth is not None and maxdepth < 1:
-            raise ValueError(_LEVELS)
-        top = self._locate(path)
-
-        def below(folder: Location, levels: int | None) -> Iterator[tuple[str, Any, Any]]:
-            try:
-                found = [] if leads_back(folder, top) else _listed(folder)
-            except OSError as error:
-                if on_error == "raise":
-                    raise
-                if callable(on_error):
-                    on_error(error)
-                return
-            kept: list[Any] = [
-                {_name_in(folder, each): _info(each) for each in found if each.is_folder is wanted}
-                for wanted in (True, False)
-            ]
-            folders, files = kept if detail else map(list, kept)
-            if topdown:
-                yield _name(folder), folders, files  # the caller may take folders away
-            if levels is None or levels > 1:
-                for name in list(folders):
-                    yield from below(folder.child(name), levels and levels - 1)
-            if not topdown:
-                yield _name(folder), folders, files
-
-        return below(top, maxdepth)
+        told = on_error or otherwise  # below the first folder fsspec passes on only what it ignores
+        more = {"top": path, "otherwise": told, **options}
+        yield from super().walk(path, maxdepth, topdown, told, **more)
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **_: object
@@ -206,11 +187,6 @@ class AudioloomFileSystem(AbstractFileSystem):  # type: ignore[misc]
 def _name(location: Location) -> str:
     name = location.authority + location.path
     return name.rstrip("/") if location.authority else name
-
-
-def _name_in(folder: Location, entry: Entry) -> str:
-    """The name of an entry in the listing of a folder; "" for a file that listed itself."""
-    return "" if entry.location == folder else entry.location.name
 
 
 def _listed(location: Location) -> list[Entry]:
