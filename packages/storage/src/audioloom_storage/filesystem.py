@@ -105,7 +105,10 @@ class AudioloomFileSystem(AbstractFileSystem):  # type: ignore[misc]
         folder = self._locate(path)
         if top is not None and leads_back(folder, self._locate(top)):
             return []
-        found = _listed(folder)
+        try:
+            found = list(list_folder(folder))
+        except NotAFolder:
+            found = [stat(folder)]
         return [_info(each) if detail else _name(each.location) for each in found]
 
     def exists(self, path: str, **_: object) -> bool:
@@ -187,13 +190,6 @@ class AudioloomFileSystem(AbstractFileSystem):  # type: ignore[misc]
 def _name(location: Location) -> str:
     name = location.authority + location.path
     return name.rstrip("/") if location.authority else name
-
-
-def _listed(location: Location) -> list[Entry]:
-    try:
-        return list(list_folder(location))
-    except NotAFolder:
-        return [stat(location)]
 
 
 def _info(entry: Entry) -> Info:
