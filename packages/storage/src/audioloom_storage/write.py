@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Sink
-from audioloom_storage.errors import NotAFolder, NotFound, UnknownOutcome, UnsafePath, gone, taken
+from audioloom_storage.errors import NotFound, UnknownOutcome, UnsafePath, gone, taken
 from audioloom_storage.location import Location
 from audioloom_storage.read import list_folder, stat
 from audioloom_storage.registry import backend_of
@@ -105,10 +105,7 @@ def remove_tree(location: Location) -> None:
     """
     if location.path == "/":
         raise UnsafePath("the root of a storage is never removed", where=location)
-    if stat(location).is_link:
-        raise NotAFolder("a link lies there", where=location, expected="a folder")
-    _remove_content(location, location)
-    remove_empty_folder(location)
+    _remove_tree(location, location.parent)
 
 
 def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
@@ -131,13 +128,13 @@ def remove_empty_folder(location: Location, *, within: Location | None = None) -
         return False
 
 
-def _remove_content(folder: Location, within: Location) -> None:
+def _remove_tree(folder: Location, within: Location) -> None:
     for entry in list_folder(folder):
         if entry.is_folder and not entry.is_link:
-            _remove_content(entry.location, within)
-            remove_empty_folder(entry.location, within=within)
+            _remove_tree(entry.location, within)
         else:
             remove(entry.location, within=within)
+    remove_empty_folder(folder, within=within)
 
 
 class NewFile(io.RawIOBase):

@@ -156,8 +156,13 @@ def test_removing_follows_no_link(here: Location) -> None:
     on_disk(here / "tree/sub/folder").symlink_to((here / "kept").path)
     on_disk(here / "tree/file").symlink_to((here / "kept/file").path)
     on_disk(here / "link").symlink_to((here / "kept").path)
-    with pytest.raises(NotAFolder):
-        remove_tree(here / "link")
+    make_folder(here / "empty")
+    on_disk(here / "link to nothing").symlink_to((here / "empty").path)
+    for link in ("link", "link to nothing"):
+        with pytest.raises(NotAFolder):
+            remove_tree(here / link)
+    remove(here / "link to nothing")
+    remove_empty_folder(here / "empty")
     remove_tree(here / "tree")
     remove(here / "link")
     assert ["kept/file"] == names(here)
