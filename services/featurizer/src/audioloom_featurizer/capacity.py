@@ -23,8 +23,8 @@ from audioloom_runs.capacity import (
 from audioloom_runs.cost import predict_cost
 from audioloom_runs.prediction import Expected, busiest
 
+from audioloom_featurizer.extraction.partition import expected_windows, window_bytes
 from audioloom_featurizer.extraction.unit import MOST_FILE_BYTES
-from audioloom_featurizer.extraction.unit_bounds import expected_windows, window_bytes
 from audioloom_featurizer.inventory.parquet import ROWS_PER_GROUP
 from audioloom_featurizer.settings import DecodingSettings, PlanSettings
 

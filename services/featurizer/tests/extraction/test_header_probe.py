@@ -9,7 +9,7 @@ from audioloom_audio import ExtractionSettings, LogMel, Recording
 from audioloom_featurizer.commands.inspect import inspect
 from audioloom_featurizer.commands.plan import plan
 from audioloom_featurizer.extraction.header_probe import fit, read_headers
-from audioloom_featurizer.sandbox.outcome import CrashHistory, Refusal
+from audioloom_featurizer.sandbox.messages import CrashHistory, Refusal
 from audioloom_featurizer.settings import InspectSettings, PlanSettings
 from audioloom_storage import locate
 from featurizer_containers import make_zip

@@ -13,7 +13,7 @@ from audioloom_featurizer.containers.member import BadContainer
 from audioloom_featurizer.errors import NoRecordings, NothingReadable
 from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction.members import Members
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+from audioloom_featurizer.sandbox.messages import Heartbeat
 from audioloom_featurizer.settings import RetrySettings, VerifySettings
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_storage import Unavailable, locate

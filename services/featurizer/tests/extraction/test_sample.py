@@ -11,7 +11,7 @@ from audioloom_featurizer.errors import Disagreement, MissingLibrary
 from audioloom_featurizer.extraction import agreement, sample
 from audioloom_featurizer.extraction.sample import Candidate, compare_sample
 from audioloom_featurizer.extraction.unit import UnitContext
-from audioloom_featurizer.sandbox.outcome import CrashHistory, Refusal
+from audioloom_featurizer.sandbox.messages import CrashHistory, Refusal
 from audioloom_featurizer.settings import InspectSettings
 from audioloom_manifest.reader import Opened
 from featurizer_work import LIMITS, done, features_of, header_only

@@ -13,7 +13,7 @@ from audioloom_audio import ExtractionSettings, Flag, Kind, RawFormat
 from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction.recording import Extracted
-from audioloom_featurizer.sandbox.outcome import Cause
+from audioloom_featurizer.sandbox.messages import Cause
 from audioloom_storage import Location, PermissionDenied, StorageError, UnsafePath, locate
 from featurizer_specimens import samples, specimens, wave
 from featurizer_work import extracted

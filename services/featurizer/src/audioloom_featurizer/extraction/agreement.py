@@ -24,7 +24,7 @@ from audioloom_featurizer.extraction.recording import Refused, extract_recording
 from audioloom_featurizer.extraction.unit import FEATURES
 from audioloom_featurizer.inventory.parquet import Row, inventory_location, read_recordings
 from audioloom_featurizer.inventory.subset import smallest_digests
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+from audioloom_featurizer.sandbox.messages import Heartbeat
 
 NORMALISED = 1e-5
 """How far normalised values may lie from librosa's (SPEC 8.6), unless their deviation is small."""

@@ -11,7 +11,7 @@ from typing import get_args
 from audioloom_audio import Kind
 
 from audioloom_featurizer.errors import InvalidOption, NothingReadable, TooManyRefused
-from audioloom_featurizer.sandbox.outcome import Cause
+from audioloom_featurizer.sandbox.messages import Cause
 
 WORST = 5
 FLOOR = 3

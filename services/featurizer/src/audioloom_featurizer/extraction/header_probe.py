@@ -17,8 +17,7 @@ from audioloom_featurizer.extraction.feature import PRESETS
 from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.inventory.parquet import Row, read_batches
 from audioloom_featurizer.inventory.subset import smallest_digests
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat
-from audioloom_featurizer.sandbox.outcome import CrashHistory
+from audioloom_featurizer.sandbox.messages import CrashHistory, Heartbeat
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
 
 PROBED = 64

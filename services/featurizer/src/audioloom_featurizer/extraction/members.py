@@ -18,7 +18,7 @@ from audioloom_featurizer.containers.formats import (
 from audioloom_featurizer.containers.member import BadContainer, Container, Slice
 from audioloom_featurizer.inventory.parquet import Row
 from audioloom_featurizer.inventory.paths import file_of
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat, MonitoredFile
+from audioloom_featurizer.sandbox.messages import Heartbeat, MonitoredFile
 
 IN_MEMORY_BYTES = 8 << 20
 

@@ -1,11 +1,16 @@
 """Cut the inventory into units: consecutive rows, limited by bytes and by number.
 
+The size of units is chosen so that a set has few features files and none is very large: the cost of
+the sharder grows with their number. A small set is cut for the cores of one machine, a large one
+into at most `MOST_UNITS` units, unless their files would be too large.
+
 A unit's id is the digest of its rows, so it does not depend on Spark or the time of the run. Rows
 are cut and digested column by column: at ten million rows, a loop over them takes minutes.
 """
 
 import hashlib
 import io
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -13,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from audioloom_audio import ExtractionSettings
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.parquet import INVENTORY, table_writer
 from audioloom_storage import AlreadyExists, Location, make_folder, publish, read_bytes
@@ -29,8 +35,59 @@ MOST_BYTES = 1 << 30
 MOST_LARGEST = 3
 """Each costs a question to the NameNode, and a few large ones hold most of the bytes."""
 
+FILE_BYTES = 512 << 20
+"""Aimed at for the features file of a unit in a large set."""
+
+SMALL_BYTES, SMALL_RECORDINGS = 256 << 20, 1000
+"""Units of a set that is too small for larger ones."""
+
+FEWEST_RECORDINGS = 20
+AIMED_UNITS = 32
+MOST_UNITS = 2000
+_SAMPLE_BYTES = 2
+
 _COLUMNS = {"unit": pa.string(), "first": pa.int64(), "recordings": pa.int64(), "bytes": pa.int64()}
 SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS.items()])
+
+
+@dataclass(frozen=True)
+class UnitBounds:
+    """The most bytes of recordings, and the most recordings, in a unit."""
+
+    bytes: int
+    recordings: int
+
+
+def expected_windows(settings: ExtractionSettings, recordings: int, size: int) -> int:
+    """The windows of recordings with *size* bytes together, as nobody knows before they are opened.
+
+    With all windows, 16-bit samples of the settings' rate are assumed.
+    """
+    signals = 2 if settings.channels == "split" else 1
+    if settings.windows == "first":
+        return recordings * signals
+    return max(recordings * signals, size // (settings.hop_samples * _SAMPLE_BYTES))
+
+
+def window_bytes(settings: ExtractionSettings) -> int:
+    """The bytes of the feature of one window."""
+    return math.prod(settings.shape) * np.dtype(settings.dtype).itemsize
+
+
+def default_bounds(settings: ExtractionSettings, recordings: int, size: int) -> UnitBounds:
+    """The bounds for a set of *recordings* with *size* bytes together.
+
+    A unit of recordings with more windows than `expected_windows` writes several files.
+    """
+    signals = 2 if settings.channels == "split" else 1
+    most_windows = max(1, FILE_BYTES // (window_bytes(settings) * signals))
+    aimed = min(SMALL_RECORDINGS, max(FEWEST_RECORDINGS, -(-recordings // AIMED_UNITS)))
+    most_bytes = max(SMALL_BYTES, -(-size // MOST_UNITS))
+    if settings.windows == "all":
+        hop = settings.hop_samples * _SAMPLE_BYTES * signals
+        most_bytes = max(1, min(most_bytes, most_windows * hop))
+    most_recordings = min(most_windows, max(aimed, -(-recordings // MOST_UNITS)))
+    return UnitBounds(most_bytes, most_recordings)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from audioloom_storage import Location
 
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.feature import chosen_feature, feature_from, parameters_of
+from audioloom_featurizer.extraction.partition import default_bounds
 from audioloom_featurizer.extraction.recording import translated_errors
-from audioloom_featurizer.extraction.unit_bounds import default_bounds
 from audioloom_featurizer.settings import RecipeSettings
 
 ALGORITHM = 4

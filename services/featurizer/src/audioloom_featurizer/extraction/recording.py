@@ -40,8 +40,7 @@ from audioloom_featurizer.errors import InvalidOption, MissingLibrary
 from audioloom_featurizer.extraction.members import Members
 from audioloom_featurizer.inventory.parquet import Row
 from audioloom_featurizer.inventory.paths import may_be_escaped
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat, MonitoredFile, Stage
-from audioloom_featurizer.sandbox.outcome import Cause, Refusal
+from audioloom_featurizer.sandbox.messages import Cause, Heartbeat, MonitoredFile, Refusal, Stage
 
 TRIES = 3
 WAIT_SECONDS = 0.5

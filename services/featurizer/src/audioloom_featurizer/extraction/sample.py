@@ -25,8 +25,7 @@ from audioloom_featurizer.extraction.partition import Unit
 from audioloom_featurizer.extraction.unit import FEATURES, UnitContext
 from audioloom_featurizer.inventory.parquet import read_batches, read_rows
 from audioloom_featurizer.inventory.subset import smallest_digests
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat
-from audioloom_featurizer.sandbox.outcome import CrashHistory
+from audioloom_featurizer.sandbox.messages import CrashHistory, Heartbeat
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
 
 SAMPLE = 4

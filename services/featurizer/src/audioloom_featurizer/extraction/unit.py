@@ -35,8 +35,7 @@ from audioloom_featurizer.extraction.recording import (
 )
 from audioloom_featurizer.inventory.parquet import Row, read_rows
 from audioloom_featurizer.inventory.schema import in_groups
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat
-from audioloom_featurizer.sandbox.outcome import CrashHistory
+from audioloom_featurizer.sandbox.messages import CrashHistory, Heartbeat
 from audioloom_featurizer.scratch import publish_as, scratch_file
 
 FEATURES, LEDGER_ROLE = "features", "ledger"

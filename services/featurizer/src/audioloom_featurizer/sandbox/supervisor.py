@@ -23,8 +23,14 @@ from multiprocessing import Pipe
 from pathlib import Path
 
 from audioloom_featurizer.errors import WorkerLost
-from audioloom_featurizer.sandbox.heartbeat import PAGE_BYTES, Heartbeat, HeartbeatState
-from audioloom_featurizer.sandbox.outcome import Cause, CrashHistory, Refusal
+from audioloom_featurizer.sandbox.messages import (
+    PAGE_BYTES,
+    Cause,
+    CrashHistory,
+    Heartbeat,
+    HeartbeatState,
+    Refusal,
+)
 from audioloom_featurizer.sandbox.worker import ERROR
 
 LOOK_SECONDS = 0.2

@@ -14,7 +14,7 @@ import threading
 import traceback
 from multiprocessing.connection import Connection
 
-from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+from audioloom_featurizer.sandbox.messages import Heartbeat
 
 ANSWER, ERROR = b"a", b"e"
 

@@ -19,9 +19,8 @@ import numpy as np
 import pyarrow as pa
 from audioloom_audio import ExtractionSettings
 from audioloom_featurizer import capacity as featurizer
-from audioloom_featurizer.extraction.partition import partition
+from audioloom_featurizer.extraction.partition import default_bounds, partition
 from audioloom_featurizer.extraction.unit import MOST_FILE_BYTES, UnitContext, extract_unit
-from audioloom_featurizer.extraction.unit_bounds import default_bounds
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.parquet import INVENTORY, feature_bytes
 from audioloom_runs.capacity import hours_of

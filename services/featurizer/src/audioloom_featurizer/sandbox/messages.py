@@ -1,14 +1,38 @@
-"""Heartbeats of a worker: a page of memory that the worker writes and its supervisor reads.
+"""What a worker and its supervisor tell each other: heartbeats, and where workers died.
 
-A heartbeat is one write to memory, so it is cheap, and the last heartbeat outlives the worker.
+The worker writes its heartbeats to a page of memory that the supervisor reads. A heartbeat is one
+write to memory, so it is cheap, and the last heartbeat outlives the worker.
 """
 
+from __future__ import annotations
+
 import io
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from mmap import mmap
-from typing import IO, Literal, get_args
+from typing import IO, TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:  # the supervisor must not import NumPy or a decoder
+    from audioloom_audio import Kind
 
 Stage = Literal["open", "header", "samples"]
+
+Cause = Literal[
+    "missing",
+    "no_permission",
+    "not_a_file",
+    "unsafe_path",
+    "bad_name",
+    "damaged_container",
+    "unavailable",
+    "storage",
+    "changed",
+    "decoder_died",
+    "decoder_stalled",
+    "decoder_memory",
+    "unexpected",
+]
+"""Every class of refusal beside those of the recording itself."""
 
 _STAGES: tuple[Stage, ...] = get_args(Stage)
 # Recording and offset are stored plus one, so that the zeros of a new page mean None.
@@ -116,3 +140,36 @@ class MonitoredFile(io.RawIOBase):
     def seekable(self) -> bool:
         """Libraries ask for it too."""
         return True
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The reason why a recording is refused, as the ledger stores it.
+
+    Attributes:
+        kind: the class.
+        stage: the stage that the recording had reached.
+        offset: bytes read from the start of the file; None before the first read.
+        message: what was expected and what was found.
+        retryable: whether a later run or other limits may succeed.
+    """
+
+    kind: Kind | Cause
+    stage: Stage
+    offset: int | None
+    message: str
+    retryable: bool
+
+
+@dataclass(frozen=True)
+class CrashHistory:
+    """Recordings of a unit at which a worker died, by their numbers in the unit.
+
+    Attributes:
+        blamed: recordings that are refused unread.
+        suspect: a recording at which one worker died. It is tried first and alone, because an
+            earlier recording may have corrupted the memory.
+    """
+
+    blamed: Mapping[int, Refusal] = field(default_factory=dict)
+    suspect: int | None = None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from audioloom_featurizer.sandbox.heartbeat import (
+from audioloom_featurizer.sandbox.messages import (
     PAGE_BYTES,
     Heartbeat,
     HeartbeatState,
