@@ -45,7 +45,7 @@ class InventorySummary:
         self.labels: Counter[str] = Counter()
         self.listing_digest = hashlib.sha256()
         self.labelling_digest = hashlib.sha256()
-        self._counts: Counter[str] = Counter()
+        self._counts = Counter(recordings=0, bytes=0, labelled=0, grouped=0)
 
     def add(self, rows: pa.RecordBatch | pa.Table) -> None:
         """Add rows."""
@@ -63,9 +63,7 @@ class InventorySummary:
 
     def stats(self) -> RecordingsStats:
         """The counts of all rows."""
-        labels = dict(sorted(self.labels.items()))
-        names = ("recordings", "bytes", "labelled", "grouped")
-        return RecordingsStats(labels=labels, **{name: self._counts[name] for name in names})
+        return RecordingsStats(labels=dict(sorted(self.labels.items())), **self._counts)
 
 
 def write_inventory(
