@@ -244,11 +244,7 @@ def recordings_of(opened: Opened[FeaturesManifest]) -> Opened[RecordingsManifest
 
 
 def need_recordings(opened: Opened[FeaturesManifest]) -> Opened[RecordingsManifest]:
-    """The manifest that the features were made from.
-
-    Raises:
-        NoRecordings: it is gone.
-    """
+    """The manifest that the features were made from; raise `NoRecordings` if it is gone."""
     if (recordings := recordings_of(opened)) is not None:
         return recordings
     raise NoRecordings(

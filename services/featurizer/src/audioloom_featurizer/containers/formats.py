@@ -253,11 +253,7 @@ def container_suffix(path: str) -> str | None:
 
 
 def open_container(path: str, file: BinaryIO, size: int) -> Container:
-    """Open a container by its suffix.
-
-    Raises:
-        BadContainer: it is damaged at its beginning.
-    """
+    """Open a container by its suffix; raise `BadContainer` if its beginning is damaged."""
     return _FORMATS[container_suffix(path) or ""](file, size)
 
 

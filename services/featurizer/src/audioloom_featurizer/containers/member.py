@@ -131,11 +131,7 @@ def safe_name(name: str) -> str | None:
 
 
 def pieces(file: IO[bytes], size: int, name: str) -> Iterator[bytes]:
-    """Read exactly *size* bytes.
-
-    Raises:
-        BadContainer: there are fewer.
-    """
+    """Read exactly *size* bytes; raise `BadContainer` if there are fewer."""
     left = size
     while left:
         piece = file.read(min(left, PIECE_BYTES))
@@ -157,11 +153,7 @@ class CarefulFile(io.RawIOBase):
         self._taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read up to *size* bytes.
-
-        Raises:
-            BadContainer: the size is beyond the limit.
-        """
+        """Read up to *size* bytes; raise `BadContainer` beyond the limit."""
         if size > MOST_READ_BYTES:
             raise BadContainer(f"a header that claims {size} bytes")
         data = self._file.read(MOST_READ_BYTES + 1 if size < 0 else size)

@@ -63,11 +63,7 @@ class Comparison:
 
 
 def need_librosa(where: object) -> None:
-    """Refuse to go on without librosa, which is only imported when it is used.
-
-    Raises:
-        MissingLibrary: it is not installed here.
-    """
+    """Raise `MissingLibrary` without librosa, which is only imported when it is used."""
     if find_spec("librosa") is None:
         raise MissingLibrary(
             "librosa is not installed here, so the values cannot be compared with librosa's",

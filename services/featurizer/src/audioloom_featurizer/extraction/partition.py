@@ -230,11 +230,7 @@ def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
 
 
 def parse_units(data: bytes, where: object) -> list[Unit]:
-    """Read `units.parquet`.
-
-    Raises:
-        BadInventory: the data is not a units file.
-    """
+    """Read `units.parquet`; raise `BadInventory` if the data is no such file."""
     try:
         table = pq.read_table(io.BytesIO(data), use_threads=False)
         return [Unit(*row.values()) for row in table.select(SCHEMA.names).to_pylist()]

@@ -88,11 +88,7 @@ def write_inventory(
 
 
 def check_labels(labels: Collection[str], where: object) -> None:
-    """Refuse more different labels than a manifest may hold.
-
-    Raises:
-        BadData: there are more than `MOST_LABELS`.
-    """
+    """Raise `BadData` for more different labels than a manifest may hold."""
     if len(labels) > MOST_LABELS:
         raise BadData(
             "too many labels",
@@ -143,11 +139,7 @@ def inventory_location(opened: Opened[RecordingsManifest]) -> Location:
 
 
 def only_file(opened: Opened[Any], role: str) -> FileEntry:
-    """The one file of a run with this role.
-
-    Raises:
-        BadInventory: there is none, or there are several.
-    """
+    """The one file of a run with this role; raise `BadInventory` unless there is one."""
     entries = opened.files(role)
     if len(entries) != 1:
         expected = f"one file with the role {role}"

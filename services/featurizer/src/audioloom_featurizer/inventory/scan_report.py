@@ -52,11 +52,7 @@ class ScanReport(Tally):
     proposal: str | None = None
 
     def fill(self, flag: str, names: Sequence[str]) -> None:
-        """Note that an option fills some columns.
-
-        Raises:
-            InvalidOption: two options fill one column.
-        """
+        """Note that an option fills some columns; raise `InvalidOption` if another one does."""
         for name in names:
             if name in self.columns_from:
                 raise InvalidOption(

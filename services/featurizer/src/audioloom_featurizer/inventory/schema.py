@@ -48,11 +48,7 @@ def read_column(chunk: Chunk, column: str, name: str) -> pa.Array:
 
 
 def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.RecordBatch]:
-    """Yield batches in the order of their paths, after a check that each path occurs once.
-
-    Raises:
-        DuplicateRecording: a path occurs twice.
-    """
+    """Yield batches in the order of their paths; raise `DuplicateRecording` at a repeated one."""
     last = None
     for batch in batches:
         paths = batch.column("path")

@@ -139,11 +139,7 @@ class Worker:
         return self._process.poll() is None
 
     def do(self, request: bytes, limits: WorkerLimits) -> bytes:
-        """Process a unit.
-
-        Raises:
-            _WorkerEnded: the worker died or had to be killed.
-        """
+        """Process a unit; raise `_WorkerEnded` if the worker died or had to be killed."""
         try:
             self._connection.send_bytes(request)
             self._wait(limits)

@@ -32,11 +32,7 @@ def is_imported(recipe: FeaturesRecipe) -> bool:
 
 
 def check_not_imported(opened: Opened[FeaturesManifest]) -> None:
-    """Raise if the features came from a table.
-
-    Raises:
-        InvalidOption: they did.
-    """
+    """Raise `InvalidOption` if the features came from a table."""
     if is_imported(opened.manifest.recipe):
         raise InvalidOption(
             "imported features have no recordings",

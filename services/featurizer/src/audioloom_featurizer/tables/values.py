@@ -96,11 +96,7 @@ def form_of(table: Table, column: str, settings: ImportSettings) -> ValuesForm:
 
 
 def check_depth(chunk: Chunk, column: str) -> int:
-    """How deep the numbers of the column with the values lie.
-
-    Raises:
-        BadTable: it does not hold numbers.
-    """
+    """How deep the numbers of a column lie; raise `BadTable` if it does not hold numbers."""
     whole = kind = chunk.batch.column(column).type
     if _is_binary(kind):
         return BINARY

@@ -39,11 +39,7 @@ class Source:
 
     @cached_property
     def is_folder(self) -> bool:
-        """Whether the base is a folder.
-
-        Raises:
-            NoRecordings: it does not exist.
-        """
+        """Whether the base is a folder; raise `NoRecordings` if it does not exist."""
         try:
             return stat(self.base).is_folder
         except NotFound:
