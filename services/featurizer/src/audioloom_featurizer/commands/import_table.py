@@ -19,7 +19,7 @@ from audioloom_featurizer.settings import ImportSettings
 from audioloom_featurizer.streams import sorted_batches, stored
 from audioloom_featurizer.tables.columns import VALUES, window_columns
 from audioloom_featurizer.tables.intake import Intake
-from audioloom_featurizer.tables.recipe import FILE_BYTES, FILE_WINDOWS, plan_import
+from audioloom_featurizer.tables.recipe import plan_import
 from audioloom_featurizer.tables.recordings import Recordings, write_files
 from audioloom_featurizer.tables.values import form_of
 
@@ -69,14 +69,14 @@ def commit_table(
             rows = stored(others, (batch for table in tables for batch in table.to_batches()))
         _warn(intake.tally)
         root, sha256 = locate(settings.root), intake.sha256
-        plan, feature = plan_import(settings, form, sha256, mixed=intake.mixed, root=root)
+        plan, recipe = plan_import(settings, form, sha256, mixed=intake.mixed, root=root)
         if (standing := find_run(plan)) is not None:
             return standing, True, intake.tally.counts
         attempt = new_attempt({"table": settings.table})
         with progress(intake.taken, "writing", "windows") as bar:
             files = []
-            most = max(1, min(FILE_WINDOWS, FILE_BYTES // form.width))
-            for entry in write_files(rows, values, feature, plan.folder, most):
+            most = max(1, min(recipe.unit_recordings, recipe.unit_bytes // form.width))
+            for entry in write_files(rows, values, recipe.feature, plan.folder, most):
                 files.append(entry)
                 bar.advance(entry.records or 0)
     committed = commit(plan, attempt, files, recordings.stats())

@@ -45,8 +45,8 @@ def check_not_imported(opened: Opened[FeaturesManifest]) -> None:
 
 def plan_import(
     settings: ImportSettings, form: ValuesForm, sha256: str, *, mixed: bool, root: Location
-) -> tuple[Plan, Feature]:
-    """Plan the run of a table with this content; also return its feature.
+) -> tuple[Plan, FeaturesRecipe]:
+    """Plan the run of a table with this content; also return its recipe.
 
     The feature has the parameters of every feature, null for what a table does not say. *mixed*
     says that each window is of all channels together.
@@ -73,4 +73,4 @@ def plan_import(
         unit_bytes=FILE_BYTES,
         unit_recordings=FILE_WINDOWS,
     )
-    return Plan.of("features", recipe, (), root, settings.name), feature
+    return Plan.of("features", recipe, (), root, settings.name), recipe
