@@ -18,7 +18,7 @@ from audioloom_featurizer.commands.import_table import commit_table
 from audioloom_featurizer.errors import BadWindows, InvalidOption
 from audioloom_featurizer.scratch import scratch_folder
 from audioloom_featurizer.settings import ImportSettings
-from audioloom_featurizer.tables.columns import columns_read, window_columns
+from audioloom_featurizer.tables.columns import window_columns
 
 _SHOWN = "the DataFrame"
 
@@ -90,7 +90,8 @@ def _write_spark(df: Any, folder: Location, settings: ImportSettings) -> None:
     """Let Spark's tasks write the columns that are needed to Parquet files."""
     table = Table(_SHOWN, (), df.columns)
     columns = window_columns(table, settings.columns, settings.feature_name)
-    quoted = [f"`{column.replace('`', '``')}`" for column in columns_read(columns)]
+    names = dict.fromkeys(columns.values())
+    quoted = [f"`{name.replace('`', '``')}`" for name in names]
     try:
         df.select(*quoted).write.parquet(folder.uri)
     except Exception as error:

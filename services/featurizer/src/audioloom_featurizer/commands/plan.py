@@ -18,7 +18,7 @@ from audioloom_storage import locate
 from audioloom_featurizer.capacity import cost_of, lines_of
 from audioloom_featurizer.extraction.header_probe import fit, probe
 from audioloom_featurizer.extraction.partition import Unit, partition, receipt_name
-from audioloom_featurizer.extraction.recipe import plan_recipe, recipe_of, settings_from_recipe
+from audioloom_featurizer.extraction.recipe import recipe_of, settings_from_recipe
 from audioloom_featurizer.extraction.unit import UnitContext, extract_unit
 from audioloom_featurizer.inventory.parquet import formats_in, inventory_location, read_batches
 from audioloom_featurizer.settings import PlanSettings, RecipeSettings
@@ -73,7 +73,7 @@ def planned_run(settings: RecipeSettings) -> tuple[Opened[RecordingsManifest], P
     opened = read_manifest(settings.recordings, "recordings")
     root = opened.root if settings.root is None else locate(settings.root)
     recipe = recipe_of(settings, opened.manifest.stats)
-    planned = plan_recipe(recipe, opened, root, settings.name)
+    planned = Plan.of("features", recipe, (opened.reference(root),), root, settings.name)
     bind(run=planned.name, input=opened.manifest.name)
     return opened, planned
 

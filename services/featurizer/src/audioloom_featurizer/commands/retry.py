@@ -19,7 +19,7 @@ from audioloom_featurizer.commands.inspect import ledger_rows
 from audioloom_featurizer.commands.run import extract_features
 from audioloom_featurizer.errors import BadInventory, InvalidOption, NoRecordings
 from audioloom_featurizer.extraction.error_budget import parse_budget
-from audioloom_featurizer.extraction.recipe import ALGORITHM, plan_recipe
+from audioloom_featurizer.extraction.recipe import ALGORITHM
 from audioloom_featurizer.extraction.scheduler import Runner
 from audioloom_featurizer.inventory.parquet import (
     ROLE,
@@ -42,8 +42,8 @@ def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
     budget = parse_budget(settings.error_budget, default=RETRY_BUDGET)
     features = read_manifest(settings.features, "features")
     opened = commit_retryable(features, settings.also)
-    recipe = features.manifest.recipe
-    planned = plan_recipe(recipe, opened, features.root, settings.name)
+    recipe, root = features.manifest.recipe, features.root
+    planned = Plan.of("features", recipe, (opened.reference(root),), root, settings.name)
     bind(run=planned.name, input=opened.manifest.name)
     done = extract_features(opened, planned, budget, settings, runner)
     together = f"audioloom-sharder plan {features.folder} {planned.folder}"

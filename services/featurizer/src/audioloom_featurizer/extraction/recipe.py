@@ -4,16 +4,7 @@ from dataclasses import asdict
 from typing import Any, cast, get_args
 
 from audioloom_audio import BadSettings, Engine, ExtractionSettings, RawFormat, resolve_engine
-from audioloom_manifest.kinds import (
-    Feature,
-    FeaturesRecipe,
-    Headerless,
-    RecordingsManifest,
-    RecordingsStats,
-)
-from audioloom_manifest.publication import Plan
-from audioloom_manifest.reader import Opened
-from audioloom_storage import Location
+from audioloom_manifest.kinds import Feature, FeaturesRecipe, Headerless, RecordingsStats
 
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.feature import chosen_feature, feature_from, parameters_of
@@ -96,10 +87,3 @@ def settings_from_recipe(recipe: FeaturesRecipe, function: str | None = None) ->
             expected=f"those of the feature {feature.name}",
             found=str(error),
         ) from error
-
-
-def plan_recipe(
-    recipe: FeaturesRecipe, opened: Opened[RecordingsManifest], root: Location, name: str | None
-) -> Plan:
-    """Plan the run of a recordings manifest with a recipe; its default name is a digest."""
-    return Plan.of("features", recipe, (opened.reference(root),), root, name)

@@ -174,8 +174,3 @@ def _odd(names: pa.StringArray) -> pa.BooleanArray:
     return pc.or_(
         pc.match_substring(names, "\0"), pc.greater(pc.binary_length(names), MOST_PATH_BYTES)
     )
-
-
-def columns_read(columns: Mapping[str, str]) -> list[str]:
-    """The columns of the table, each once."""
-    return list(dict.fromkeys(columns.values()))

@@ -22,14 +22,7 @@ from audioloom_featurizer.errors import BadWindows, Unlabelled
 from audioloom_featurizer.inventory.schema import without_label
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import ImportSettings
-from audioloom_featurizer.tables.columns import (
-    TEXTS,
-    VALUES,
-    WINDOWS,
-    columns_read,
-    kind_of,
-    read_columns,
-)
+from audioloom_featurizer.tables.columns import TEXTS, VALUES, WINDOWS, kind_of, read_columns
 from audioloom_featurizer.tables.recipe import DEFAULT_RATE
 from audioloom_featurizer.tables.values import ValuesForm, WrongValues, check_depth, read_values
 
@@ -96,7 +89,7 @@ class Intake:
         rows = max(1, min(_MOST_ROWS, _CHUNK_BYTES // (8 * self.form.count)))
         rate = self.settings.sample_rate or DEFAULT_RATE
         samples = round((self.settings.window_seconds or 0) * rate)
-        for chunk in self.table.read(columns_read(self.columns), rows):
+        for chunk in self.table.read(list(dict.fromkeys(self.columns.values())), rows):
             bar.advance(chunk.batch.num_rows)
             self._check_types(chunk)
             batch = read_columns(chunk, self.columns, self.form, samples)
