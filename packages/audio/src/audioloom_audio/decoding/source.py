@@ -42,27 +42,28 @@ class DigestingReader:
     Bytes that are read twice are hashed once. `finish` reads the bytes that nobody read (after a
     first window, in skipped chunks). So the digest always covers the whole file, also after a
     refusal, and the file is read once as long as the decoder goes forward. *source* may be at any
-    position; hashing starts at byte 0 and ends after *most* bytes.
+    position; hashing starts at byte 0 and ends after *most* bytes. `hashed` is the number of bytes
+    hashed so far, from the start; after `finish`, it is at most the file's size.
     """
 
     def __init__(self, source: Source, most: int = sys.maxsize) -> None:
         self._source = source
         self._most = most
         self._sha256 = hashlib.sha256()
-        self._hashed = 0
+        self.hashed = 0
         self._position = source.tell()
 
     def read(self, size: int = -1, /) -> bytes:
         """Read up to *size* bytes from the position and hash the new bytes."""
-        if 0 < min(self._position, self._most) - self._hashed <= GAP_BYTES:
+        if 0 < min(self._position, self._most) - self.hashed <= GAP_BYTES:
             self._hash_up_to(min(self._position, self._most))
             self._source.seek(self._position)
         data = self._source.read(size)
         start, self._position = self._position, self._position + len(data)
-        if start <= self._hashed < min(self._position, self._most):
-            new = memoryview(data)[self._hashed - start : self._most - start]
+        if start <= self.hashed < min(self._position, self._most):
+            new = memoryview(data)[self.hashed - start : self._most - start]
             self._sha256.update(new)
-            self._hashed += len(new)
+            self.hashed += len(new)
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
@@ -74,11 +75,6 @@ class DigestingReader:
         """The position."""
         return self._position
 
-    @property
-    def hashed(self) -> int:
-        """Bytes hashed so far, counted from the start; after `finish`, at most the file's size."""
-        return self._hashed
-
     def finish(self) -> str:
         """Read the rest and return ``sha256:`` with 64 lower-case hexadecimal digits.
 
@@ -86,14 +82,14 @@ class DigestingReader:
         resumes the reading.
         """
         self._hash_up_to(self._most)
-        self._position = self._source.seek(self._hashed)
+        self._position = self._source.seek(self.hashed)
         return f"sha256:{self._sha256.hexdigest()}"
 
     def _hash_up_to(self, end: int) -> None:
-        self._source.seek(self._hashed)
-        while self._hashed < end:
-            data = self._source.read(min(_PIECE, end - self._hashed))
+        self._source.seek(self.hashed)
+        while self.hashed < end:
+            data = self._source.read(min(_PIECE, end - self.hashed))
             if not data:
                 break
             self._sha256.update(data)
-            self._hashed += len(data)
+            self.hashed += len(data)
