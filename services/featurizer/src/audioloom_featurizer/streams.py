@@ -51,7 +51,7 @@ def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.
     """
     heads = [Cursor(stream, key) for stream in streams]
     while heads := [head for head in heads if head.rows.num_rows]:
-        bound = min(head.last for head in heads)
+        bound = min(head.key_at(-1) for head in heads)
         pieces = []
         for head in heads:
             while count := head.upto(bound):
@@ -79,11 +79,6 @@ class Cursor:
         schema = schema or pa.schema([(key, pa.string())])
         self.rows = pa.RecordBatch.from_pylist([], schema=schema)
         self.take(0)
-
-    @property
-    def last(self) -> str:
-        """The last key of the current batch."""
-        return self.key_at(-1)
 
     def key_at(self, row: int) -> str:
         """The key of a row of the current batch."""
@@ -132,7 +127,7 @@ def merge_join(
     """
     ours, theirs = Cursor(left, key, schemas[0]), Cursor(right, key, schemas[1])
     before = pa.array([], pa.string())  # the last left key so far
-    while lasts := [side.last for side in (ours, theirs) if side.rows.num_rows]:
+    while lasts := [side.key_at(-1) for side in (ours, theirs) if side.rows.num_rows]:
         bound = min(lasts)
         piece = ours.take(ours.upto(bound))
         at = pc.index_in(piece.column(key), value_set=theirs.rows.column(key))

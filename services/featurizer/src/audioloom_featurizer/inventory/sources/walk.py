@@ -154,12 +154,11 @@ def _members(entry: Entry, itself: pa.StringArray, tally: Tally) -> Iterator[Mem
 
 
 def _rows(start: str, entry: Entry, members: list[Member]) -> pa.RecordBatch:
-    placed = [each.offset is not None for each in members]
     return batch_of(
         path=[f"{start}{each.name}" for each in members],
         member=[each.name for each in members],
         offset=[each.offset for each in members],
-        length=[each.size if has else None for each, has in zip(members, placed, strict=True)],
+        length=[None if each.offset is None else each.size for each in members],
         size=[each.size for each in members],
         modified_ns=[entry.modified_ns] * len(members),
     )
