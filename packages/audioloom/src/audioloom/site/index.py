@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audioloom_runs.pages.charts import COLOURS
 from audioloom_runs.pages.markup import Child, Markup, data, element, joined
+from audioloom_runs.pages.palette import COLOURS
 from audioloom_runs.pages.parts import note, number
 from audioloom_runs.tables import duration_text
 

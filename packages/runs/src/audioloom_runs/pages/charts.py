@@ -8,17 +8,10 @@ from itertools import cycle, groupby
 from typing import Any
 
 from audioloom_runs.pages.markup import Markup, element, joined
+from audioloom_runs.pages.palette import COLOURS, MANY_COLOURS, SHADES
 
 _WIDTH, _HEIGHT = 440.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, _WIDTH - 14.0, 12.0, _HEIGHT - 40.0
-# The palette of Okabe and Ito, which colour-blind readers can tell apart.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-_MORE = ("#000000", "#f0e442", "#595959", "#8c8c8c", "#bfbfbf")
-# Viridis, which stays in order for colour-blind readers and in grey.
-_SHADES = (
-    "#440154", "#421763", "#3f2c71", "#3d4280", "#39568b", "#32678b", "#2b788c", "#24898c",
-    "#299886", "#39a77b", "#4ab670", "#5ac565", "#7ecf56", "#a8d746", "#d3df35", "#fde725",
-)  # fmt: skip
 _BAR_WIDTH, _BAR_HEIGHT = 900.0, 30.0
 _TICKS = 5
 _BINS = 20
@@ -123,7 +116,7 @@ def histogram(values: Sequence[float], *, x: str, y: str) -> Markup:
 def meter(shares: Iterable[float]) -> Markup:
     """Draw shares of 1 as parts of a small bar for the cell of a table, whose text tells them."""
     left, drawn = 0.0, list[Markup]()
-    for share, colour in zip(shares, cycle((*COLOURS, *_MORE)), strict=False):
+    for share, colour in zip(shares, cycle(MANY_COLOURS), strict=False):
         drawn.append(element("rect", x=100 * left, width=100 * share, height=10, fill=colour))
         left += share
     return element(
@@ -138,14 +131,14 @@ def meter(shares: Iterable[float]) -> Markup:
 
 def colour_keys(names: Iterable[str]) -> Markup:
     """Make the legend of bars: the colour of each name."""
-    keys = zip(names, cycle((*COLOURS, *_MORE)), strict=False)
+    keys = zip(names, cycle(MANY_COLOURS), strict=False)
     return element("p", *(_legend(*key, height=9) for key in keys), class_="keys")
 
 
 def share_bar(parts: Mapping[str, float], unit: str) -> Markup:
     """Draw amounts as parts of one bar, with a legend; a name keeps its colour if others are 0."""
     whole, left, drawn, legend = sum(parts.values()), 0.0, list[Markup](), list[Markup]()
-    for (name, amount), colour in zip(parts.items(), cycle((*COLOURS, *_MORE)), strict=False):
+    for (name, amount), colour in zip(parts.items(), cycle(MANY_COLOURS), strict=False):
         if not amount:
             continue
         told = f"{name} {amount:,.1f} {unit} ({amount / whole:.1%})"
@@ -261,7 +254,7 @@ def heat(
     width, height = wide * len(matrix[0]), tall * len(matrix)
     return element(
         "svg",
-        *(element("path", d="".join(path), fill=_SHADES[n]) for n, path in sorted(paths.items())),
+        *(element("path", d="".join(path), fill=SHADES[n]) for n, path in sorted(paths.items())),
         viewBox=f"0 0 {width:g} {height:g}",
         width=width,
         height=height,
@@ -275,7 +268,7 @@ def heat(
 def heat_legend(low: str, high: str) -> Markup:
     """Draw all shades between the texts of the lowest and the highest value."""
     shades = heat(
-        [[*range(len(_SHADES))]], (0, len(_SHADES) - 1), label="shades", cell=(8, 10), class_="key"
+        [[*range(len(SHADES))]], (0, len(SHADES) - 1), label="shades", cell=(8, 10), class_="key"
     )
     return element("p", joined(f"{low} ", shades, f" {high}"), class_="quiet")
 
@@ -284,4 +277,4 @@ def _shade(value: float | None, low: float, high: float) -> int | None:
     if value is None:
         return None
     share = (value - low) / (high - low) if high > low else 1.0
-    return round(min(max(share, 0.0), 1.0) * (len(_SHADES) - 1))
+    return round(min(max(share, 0.0), 1.0) * (len(SHADES) - 1))
