@@ -13,7 +13,7 @@ from audioloom_stage.settings import Flag, Positional, Settings
 from audioloom_stage.units import Duration, Size
 from pydantic import AfterValidator, Field, model_validator
 
-from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S
+from audioloom_yarn_launcher.rendezvous.limits import FROZEN_S
 from audioloom_yarn_launcher.system.addresses import check_address
 from audioloom_yarn_launcher.yarn.application_spec import PROGRAM
 

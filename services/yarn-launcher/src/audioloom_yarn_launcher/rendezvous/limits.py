@@ -4,6 +4,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+FROZEN_S = 10.0
+"""The usual time without heartbeats after which a worker counts as frozen."""
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -40,6 +40,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from audioloom_yarn_launcher.rendezvous.limits import FROZEN_S
 from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups, size_of
 
 
@@ -60,7 +61,6 @@ class Scope(str):
 GANG, SIDECAR = Scope("gang/"), Scope("sidecar/")
 ORDER, WORKER = GANG.order(""), GANG.report("")
 HEARTBEAT, SIDECAR_HEARTBEAT = f"{GANG}heartbeat/", "sidecar-heartbeat/"
-FROZEN_S = 10.0
 PLAN, RANKS = GANG.order("plan"), GANG.report("rank", "")
 CLIENT = f"{GANG}client/"
 STOP_KEY = f"{CLIENT}stop"

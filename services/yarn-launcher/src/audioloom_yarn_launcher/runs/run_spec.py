@@ -7,8 +7,8 @@ from audioloom_stage.redaction import redact_words
 from audioloom_storage import Location, exists, locate
 from pydantic import BaseModel, Field
 
-from audioloom_yarn_launcher.rendezvous.limits import Limits, Resources
-from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S, Plan
+from audioloom_yarn_launcher.rendezvous.limits import FROZEN_S, Limits, Resources
+from audioloom_yarn_launcher.rendezvous.messages import Plan
 from audioloom_yarn_launcher.rendezvous.roles import Group, size_of
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted
 from audioloom_yarn_launcher.runs.layout import now
