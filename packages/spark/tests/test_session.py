@@ -17,6 +17,7 @@ from audioloom_spark.session import spark_session
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
 from audioloom_stage.errors import BadConfiguration, TryAgain
+from audioloom_stage.units import Size
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
 
@@ -24,12 +25,20 @@ from structlog.testing import capture_logs
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 RPC_REQUEST = 3
+DRIVER = 640 << 20
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    with spark_session("test", SparkSettings(master="local[2]")) as session:
+    settings = SparkSettings(master="local[2]", driver_memory=Size(DRIVER))
+    with spark_session("test", settings) as session:
         yield session
+
+
+def test_java_has_the_memory_that_was_asked_for(session: SparkSession) -> None:
+    """A listing of very many files may need more than the usual gigabyte."""
+    java = session.sparkContext._jvm.java.lang.Runtime.getRuntime()
+    assert 0.9 * DRIVER < java.maxMemory() <= DRIVER
 
 
 def test_a_stranger_s_objects_are_not_deserialized(session: SparkSession) -> None:

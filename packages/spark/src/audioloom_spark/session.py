@@ -106,7 +106,11 @@ def spark_session(
         waiting = warn_while_waiting(tag) if tag else nullcontext()
         with variables_set(environment), waiting:
             builder = SparkSession.builder.appName(application).master(settings.master)
-            for key, value in {**_defaults(scratch, log4j), **of_yarn, **(conf or {})}.items():
+            for key, value in {
+                **_defaults(settings, scratch, log4j),
+                **of_yarn,
+                **(conf or {}),
+            }.items():
                 builder = builder.config(key, value)
             with filtered_stderr() as messages:
                 session = _start(builder, tag)
@@ -182,7 +186,7 @@ def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
         raise reported from error
 
 
-def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
+def _defaults(settings: SparkSettings, scratch: str, log4j: Path) -> dict[str, str]:
     # Recordings go through Python alone. For the rest, Java's second compiler costs more than it
     # saves: a first job takes half of the processor time without it.
     java = "-XX:TieredStopAtLevel=1"
@@ -195,8 +199,7 @@ def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # Interpreters are reused: each pays its imports (NumPy, SciPy, libsndfile) once.
         "spark.python.worker.reuse": "true",
-        # The driver holds plans and receipts, not audio.
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": f"{settings.driver_memory >> 20}m",
         # Nothing listens beyond this machine when the master is local.
         "spark.driver.host": "localhost",
         "spark.driver.bindAddress": "127.0.0.1",

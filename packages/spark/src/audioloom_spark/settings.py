@@ -10,19 +10,22 @@ from pydantic import Field, field_validator
 
 
 class SparkSettings(Settings):
-    """Where tasks run. On any master but `yarn` all but `master` are passed over."""
+    """Where tasks run. Any master but `yarn` passes over all but `master` and `driver_memory`."""
 
     masters: ClassVar[str] = r"yarn|local(\[([1-9][0-9]{0,3}|\*)\])?"
     """Regular expression of the masters that a command has."""
 
     groups: ClassVar = {
-        "Spark": "master",
+        "Spark": "master driver_memory",
         "Cluster (--master yarn)": (
             "executors executor_cores executor_memory queue driver_address node_java environments"
         ),
     }
 
     master: str = Field(default="local[*]", description="Spark master: local[N], local[*] or yarn.")
+    driver_memory: Size = Field(
+        default=Size(1 << 30), ge=512 << 20, description="Memory of Java in Spark's driver."
+    )
     executors: int = Field(default=2, ge=1, le=100_000, description="Number of executors.")
     executor_cores: int = Field(
         default=2, ge=1, le=1024, description="Cores of an executor, and its tasks at once."
@@ -83,5 +86,9 @@ class SparkSettings(Settings):
 
     def for_the_record(self) -> dict[str, Any]:
         """What a manifest's `execution` says of it: what had a meaning on this master."""
-        known = set(SparkSettings.model_fields) if self.master == "yarn" else {"master"}
+        known = (
+            set(SparkSettings.model_fields)
+            if self.master == "yarn"
+            else {"master", "driver_memory"}
+        )
         return self.model_dump(mode="json", include=known, exclude_none=True)
