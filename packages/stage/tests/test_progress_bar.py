@@ -212,6 +212,6 @@ def test_an_interrupt_during_the_start_ends_the_view(monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
-    with pytest.raises(KeyboardInterrupt), progress_bar.shown(view, 0.01):
+    with pytest.raises(KeyboardInterrupt), progress_bar.shown(view.tick, 0.01):
         pytest.fail("the block was entered")
     assert not [each for each in threading.enumerate() if each.name == "progress"]
