@@ -80,7 +80,8 @@ def test_a_file_that_is_cut_is_damaged(written: dict[str, bytes]) -> None:
     for name, data in written.items():
         for left in (0, 3, 60, len(data) // 2, len(data) - 1):
             with pytest.raises(BadContainer):
-                assert [*opened(data[:left]).members(), *opened(data[:left]).unpack(SIZES)], name
+                assert [*opened(data[:left]).members()]
+                assert [b"".join(content) for _, content in opened(data[:left]).unpack(SIZES)], name
 
 
 @pytest.mark.parametrize(
