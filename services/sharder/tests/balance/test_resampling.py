@@ -175,11 +175,12 @@ def test_a_killed_resampling_goes_on(
 ) -> None:
     """The thresholds have a receipt: they are not looked for again."""
     from audioloom_sharder.commands import run
+    from audioloom_sharder.steps import merge
 
     features = make_features(tmp_path, [UNEVEN])
     words = ("--resample", "under")
     with monkeypatch.context() as patch:
-        patch.setattr(run, "make_shards", lambda *_: (_ for _ in ()).throw(OSError(5, "gone")))
+        patch.setattr(merge, "make_shards", lambda *_: (_ for _ in ()).throw(OSError(5, "gone")))
         assert 0 != sharder("run", features.folder, *words, "--name", "x").code
     monkeypatch.setattr(run, "resampled", lambda *_: pytest.fail("looked for again"))
     assert 0 == sharder("run", features.folder, *words, "--name", "x").code

@@ -356,6 +356,7 @@ def test_a_killed_run_goes_on(
 ) -> None:
     """What was settled is not settled again."""
     from audioloom_sharder.commands import run
+    from audioloom_sharder.steps import rank
 
     features = make_features(tmp_path, [SKEWED[:100], SKEWED[100:]])
     words = (features.folder, "--stratify", "--split", WISH)
@@ -365,7 +366,7 @@ def test_a_killed_run_goes_on(
         raise OSError(5, "the disk is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, "scan_source", fail)
+        patch.setattr(rank, "scan_source", fail)
         assert 0 != sharder("run", *words, "--name", "part").code
     monkeypatch.setattr(run, "gather_source", fail)
     monkeypatch.setattr(run, "assign_all", fail)

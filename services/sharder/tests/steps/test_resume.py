@@ -90,11 +90,11 @@ def test_finished_units_are_not_done_again(
     sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that failed in its last step goes on there: neither features nor segments are made."""
-    from audioloom_sharder.commands import run as shard
+    from audioloom_sharder.steps import encode, merge, rank
 
     features = make_features(tmp_path, [ROWS])
     whole = committed(sharder("run", features.folder, "--name", "whole").out)
-    real, done = shard.make_shards, []
+    real, done = merge.make_shards, []
 
     def fail_at_third(*arguments: object) -> object:
         done.append(arguments[-1])
@@ -102,14 +102,14 @@ def test_finished_units_are_not_done_again(
             raise OSError(5, "the disk is gone")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shard, "make_shards", fail_at_third)
+    monkeypatch.setattr(merge, "make_shards", fail_at_third)
     assert 0 != sharder("run", features.folder, "--name", "part").code
 
     def never(*_: object) -> None:
         pytest.fail("done again")
 
-    for name in ("scan_source", "rank_range", "make_segment"):
-        monkeypatch.setattr(shard, name, never)
+    for module, name in ((rank, "scan_source"), (rank, "rank_range"), (encode, "make_segment")):
+        monkeypatch.setattr(module, name, never)
     done.append(None)
     opened = committed(sharder("run", features.folder, "--name", "part").out)
     assert contents(Path(whole.folder.path)) == contents(Path(opened.folder.path))

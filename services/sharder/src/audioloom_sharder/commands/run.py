@@ -37,6 +37,7 @@ from audioloom_sharder.sharding.layout import Layout, make_layout
 from audioloom_sharder.sharding.ranking import DistinctCounts, ranges_for, sum_counts
 from audioloom_sharder.splits.assign import SplitSource
 from audioloom_sharder.splits.table import SplitTable
+from audioloom_sharder.steps import encode, groups, merge, rank
 from audioloom_sharder.steps import job as steps
 from audioloom_sharder.steps.decide_splits import (
     SourceUnit,
@@ -45,30 +46,13 @@ from audioloom_sharder.steps.decide_splits import (
     source_units,
     with_splits,
 )
-from audioloom_sharder.steps.encode import (
-    SegmentUnit,
-    make_segment,
-    segment_units,
-    table_of_segments,
-)
-from audioloom_sharder.steps.groups import TornGroupError, publish_groups, raise_torn
-from audioloom_sharder.steps.job import Job, Step, StoredArray, remove_intermediate, unit_name
-from audioloom_sharder.steps.merge import make_shards, shard_units
-from audioloom_sharder.steps.rank import (
-    DuplicateWindowError,
-    groups_in,
-    raise_duplicate,
-    rank_range,
-    scan_source,
-    table_of_ranks,
-    table_of_scans,
-)
+from audioloom_sharder.steps.job import Job, StoredArray, unit_name
 from audioloom_sharder.steps.resample import resampled
 from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
 log = structlog.get_logger()
 
-INTERMEDIATE = 3
+INTERMEDIATE = 4
 """Raised when intermediate files change, so that a run that was begun before does not go on."""
 
 LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
@@ -121,7 +105,7 @@ def _write_run(
     job, units = _decide_splits(job, source_units(request.inputs), run_units)
     job = _decide_copies(job, units, run_units)
     # Compute the hashes and the split of every window, one unit per features file.
-    scanned = _do(job, steps.SCANS, units, partial(scan_source, job), run_units)
+    scanned = _do(job, steps.SCANS, units, partial(rank.scan_source, job), run_units)
     summaries = (SUMMARY.validate_python(one.counts["summary"]) for one in scanned)
     summary = sum_summaries(summaries, job.rules.splits)
     layout = make_layout(summary, job.rules, job.where)
@@ -130,17 +114,18 @@ def _write_run(
     counted = sum_counts([DistinctCounts(**one.counts["counted"]) for one in ranked])
     for warning in warnings_of(layout, job.rules, counted, summary):
         log.warning(warning)
-    ranks = table_of_ranks(job, ranked)
-    publish = partial(publish_groups, job, partial(groups_in, job, ranks), sum(counted.groups))
-    groups = _do(job, steps.GROUPS, range(1), publish, run_units)
-    receipts = _write_shards(job, layout, segment_units(job, units, scanned), ranks, run_units)
-    files = [entry for receipt in (*groups, *receipts) for entry in receipt.files]
+    ranks = steps.publish_table(job, steps.RANKS, ranked)
+    publish = partial(groups.publish_groups, job, ranks, sum(counted.groups))
+    listed = _do(job, steps.GROUPS, range(1), publish, run_units)
+    sources = encode.segment_units(job, units, scanned)
+    receipts = _write_shards(job, layout, sources, ranks, run_units)
+    files = [entry for receipt in (*listed, *receipts) for entry in receipt.files]
     stats = stats_of(layout, job.rules, counted, receipts, summary.excluded)
-    makers = {one.attempt for one in (*scanned, *ranked, *groups, *receipts)}
+    makers = {one.attempt for one in (*scanned, *ranked, *listed, *receipts)}
     taken = time.monotonic() - began
     note_actual(attempt, plan.folder, files, taken, cores=cores, makers=makers)
     committed = commit(plan, attempt, files, stats)
-    remove_intermediate(job.folder)
+    steps.remove_intermediate(job.folder)
     return committed
 
 
@@ -190,43 +175,45 @@ def _rank(
 ) -> list[Receipt]:
     ranges = range(job.ranges)
     done = _receipts(job, steps.RANKS, len(ranges))
-    task = partial(rank_range, job)
+    task = partial(rank.rank_range, job)
     if len(done) < len(ranges):
-        task = partial(rank_range, job, table_of_scans(job, scanned))
+        task = partial(rank.rank_range, job, steps.publish_table(job, steps.SCANS, scanned))
     try:
         return _do(job, steps.RANKS, ranges, task, run_units, done=done)
-    except DuplicateWindowError as error:
-        raise_duplicate(error, units, job.rules)
-    except TornGroupError as error:
-        raise_torn(error, units, job.rules)
+    except rank.DuplicateWindowError as error:
+        rank.raise_duplicate(error, units, job.rules)
+    except groups.TornGroupError as error:
+        groups.raise_torn(error, units, job.rules)
 
 
 def _write_shards(
     job: Job,
     layout: Layout,
-    sources: Sequence[SegmentUnit],
+    sources: Sequence[encode.SegmentUnit],
     ranks: StoredArray,
     run_units: RunUnits,
 ) -> list[Receipt]:
     """Encode each features file into a segment, then merge segments into shards."""
-    shards = shard_units(layout)
+    shards = merge.shard_units(layout)
     done = _receipts(job, steps.SHARDS, len(shards))
-    task = partial(make_shards, job, layout)
+    task = partial(merge.make_shards, job, layout)
     if len(done) < len(shards):
-        encode = partial(make_segment, job, layout, ranks)
-        segments = _do(job, steps.SEGMENTS, sources, encode, run_units)
-        task = partial(make_shards, job, layout, table_of_segments(job, segments))
+        make = partial(encode.make_segment, job, layout, ranks)
+        segments = _do(job, steps.SEGMENTS, sources, make, run_units)
+        filled = (one for one in segments if one.counts["offsets"][1])
+        table = steps.publish_table(job, steps.SEGMENTS, filled)
+        task = partial(merge.make_shards, job, layout, table)
     return _do(job, steps.SHARDS, shards, task, run_units, done=done)
 
 
-def _receipts(job: Job, step: Step, units: int) -> Mapping[str, Receipt]:
+def _receipts(job: Job, step: steps.Step, units: int) -> Mapping[str, Receipt]:
     names = [unit_name(job, step, number) for number in range(units)]
     return read_receipts(job.folder_of(step), names)
 
 
 def _do(
     job: Job,
-    step: Step,
+    step: steps.Step,
     units: Sequence[Unit],
     task: Callable[[Unit], Receipt],
     run_units: RunUnits,

@@ -11,7 +11,6 @@ One file for each pair of features file and shard would mean millions of small f
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import lru_cache
 from itertools import compress
 from typing import BinaryIO, NamedTuple
 
@@ -35,9 +34,7 @@ from audioloom_sharder.steps.job import (
     SEGMENTS,
     Job,
     StoredArray,
-    publish_table,
     publish_unit,
-    read_items,
     stored,
 )
 from audioloom_sharder.steps.payload import WINDOW_BYTES, Payload
@@ -56,15 +53,6 @@ its values begin within it; its label's number."""
 ONE_COPY_BYTES = 64 << 20
 
 _START = np.dtype("<u4")
-_SEGMENTS = np.dtype([("path", "S64"), ("entries", "<i8"), ("starts", "<i8")])
-
-
-class Segment(NamedTuple):
-    """A segment file: its name, and the places of its entries and its table of shards."""
-
-    path: str
-    entries: int
-    starts: int
 
 
 class SegmentUnit(NamedTuple):
@@ -89,23 +77,6 @@ def segment_units(
     ]
 
 
-def table_of_segments(job: Job, segments: Sequence[Receipt]) -> StoredArray:
-    """Tell all tasks where the segments with records lie."""
-    rows = [
-        (one.files[0].path.encode(), one.counts["entries"], one.counts["starts"])
-        for one in segments
-        if one.counts["entries"]
-    ]
-    return publish_table(job, 2, np.array(rows, _SEGMENTS))
-
-
-@lru_cache(maxsize=2)
-def segments_in(table: StoredArray) -> tuple[Segment, ...]:
-    """Read the table of segments, once in each process."""
-    rows = table.read(_SEGMENTS).tolist()
-    return tuple(Segment(path.decode(), entries, starts) for path, entries, starts in rows)
-
-
 def make_segment(job: Job, layout: Layout, ranks: StoredArray, unit: SegmentUnit) -> Receipt:
     """Encode a features file: a unit of the third step."""
     source = unit.source
@@ -116,21 +87,19 @@ def make_segment(job: Job, layout: Layout, ranks: StoredArray, unit: SegmentUnit
         entries = entries[order]
         starts = np.searchsorted(shard[order], np.arange(layout.shards + 1)).astype(_START)
         size = int(entries["length"].sum(dtype=np.int64))
-        counts = {"entries": size, "starts": size + entries.nbytes}
+        counts = {"offsets": np.cumsum([0, size, entries.nbytes, starts.nbytes]).tolist()}
         chunks = _chunks(payload, entries, starts)
         copies = 1 if size >= ONE_COPY_BYTES else None
         return publish_unit(job, SEGMENTS, source.number, chunks, counts, replication=copies)
 
 
 def read_entries(
-    stream: BinaryIO, where: Location, segment: Segment, shards: range
+    stream: BinaryIO, entries: StoredArray, starts: StoredArray, shards: range
 ) -> tuple[NDArray[np.int64], NDArray[np.void]]:
     """Read the shard and the entry of each record of consecutive *shards* in a segment."""
-    starts = read_items(stream, where, segment.starts, _START, shards.start, shards.stop + 1)
-    places = int(starts[0]), int(starts[-1])
-    entries = read_items(stream, where, segment.entries, ENTRY, *places)
-    counts = starts[1:] - starts[:-1]
-    return np.repeat(np.arange(shards.start, shards.stop), counts), entries
+    edges = starts.read_from(stream, _START, shards.start, shards.stop + 1)
+    found = entries.read_from(stream, ENTRY, int(edges[0]), int(edges[-1]))
+    return np.repeat(np.arange(shards.start, shards.stop), np.diff(edges)), found
 
 
 def _encode(

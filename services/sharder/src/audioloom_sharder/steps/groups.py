@@ -1,7 +1,7 @@
 """Write the splits file, and refuse groups that lie in two splits."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -15,7 +15,15 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import GROUP, header, merge_groups
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE
 from audioloom_sharder.steps.decide_splits import SourceUnit, windows_of_unit
-from audioloom_sharder.steps.job import GROUPS, Job, StoredArray, unit_name, write_named
+from audioloom_sharder.steps.job import (
+    GROUPS,
+    RANKS,
+    Job,
+    StoredArray,
+    files_in,
+    unit_name,
+    write_named,
+)
 
 
 class TornGroupError(Exception):
@@ -32,22 +40,16 @@ class TornGroupError(Exception):
         self.torn, self.count, self.holding = torn, count, holding
 
 
-def publish_groups(
-    job: Job, merged: Callable[[], Sequence[StoredArray]], groups: int, number: int
-) -> Receipt:
+def publish_groups(job: Job, ranks: StoredArray, groups: int, number: int) -> Receipt:
     """Write the splits file of this many groups: a unit that holds one range of hashes at a time.
 
-    Args:
-        job: of the run.
-        merged: returns the groups of each range.
-        groups: their number.
-        number: of the unit.
+    *ranks* is the table of the files of ranks, which hold the groups of each range.
     """
 
     def chunks() -> Iterator[bytes]:
         yield header(groups)
-        for each in merged():
-            yield each.read(GROUP).tobytes()
+        for merged, *_ in files_in(job, RANKS, ranks):
+            yield merged.read(GROUP).tobytes()
 
     sha256 = hashlib.sha256()
     size = 0

@@ -22,7 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, BinaryIO, NamedTuple, cast
+from itertools import pairwise
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from audioloom_manifest.canonical import digest
@@ -61,15 +62,17 @@ class Step(NamedTuple):
     units: str
     kept: bool = False
     """Whether its receipts stay in the run's folder."""
+    arrays: int = 0
+    """The number of arrays in each of its files, where a table says where they lie."""
 
 
 MEMBERS = Step("members", "gathering groups", "files")
 SPLITS = Step("splits", "assigning groups to splits", "units")
 RESAMPLING = Step("resampling", "counting labels", "files")
-SCANS = Step("scans", "scanning", "files")
-RANKS = Step("ranks", "ranking", "ranges")
+SCANS = Step("scans", "scanning", "files", arrays=5)
+RANKS = Step("ranks", "ranking", "ranges", arrays=3)
 GROUPS = Step("groups", "listing groups", "units", kept=True)
-SEGMENTS = Step("segments", "encoding", "files")
+SEGMENTS = Step("segments", "encoding", "files", arrays=3)
 SHARDS = Step("shards", "writing shards", "units", kept=True)
 TABLES = Step("tables", "", "")
 
@@ -189,23 +192,6 @@ def publish_arrays(
     return publish_unit(job, step, number, chunks, {"offsets": offsets, **counts})
 
 
-def read_items(
-    stream: BinaryIO, where: Location, offset: int, dtype: np.dtype[Any], begin: int, end: int
-) -> NDArray[Any]:
-    """Read the items from *begin* to *end* of an array at *offset* of an intermediate file."""
-    stream.seek(offset + begin * dtype.itemsize)
-    size = (end - begin) * dtype.itemsize
-    data = stream.read(size)
-    if len(data) != size:
-        raise DamagedRecord(
-            expected=f"{size} bytes at {offset + begin * dtype.itemsize}",
-            found=len(data),
-            where=where,
-            hint=DAMAGED_HINT,
-        )
-    return np.frombuffer(data, dtype)
-
-
 class StoredArray(NamedTuple):
     """An array in an intermediate file."""
 
@@ -215,9 +201,25 @@ class StoredArray(NamedTuple):
 
     def read(self, dtype: np.dtype[Any], begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Read the items from *begin* to *end*."""
-        end = self.size // dtype.itemsize if end is None else end
         with open_read(self.location) as stream:
-            return read_items(stream, self.location, self.offset, dtype, begin, end)
+            return self.read_from(stream, dtype, begin, end)
+
+    def read_from(
+        self, stream: BinaryIO, dtype: np.dtype[Any], begin: int = 0, end: int | None = None
+    ) -> NDArray[Any]:
+        """Read the items from *begin* to *end* of the open file."""
+        end = self.size // dtype.itemsize if end is None else end
+        start, size = self.offset + begin * dtype.itemsize, (end - begin) * dtype.itemsize
+        stream.seek(start)
+        data = stream.read(size)
+        if len(data) != size:
+            raise DamagedRecord(
+                expected=f"{size} bytes at {start}",
+                found=len(data),
+                where=self.location,
+                hint=DAMAGED_HINT,
+            )
+        return np.frombuffer(data, dtype)
 
 
 def stored(job: Job, step: Step, receipt: Receipt, number: int = 0) -> StoredArray:
@@ -226,19 +228,32 @@ def stored(job: Job, step: Step, receipt: Receipt, number: int = 0) -> StoredArr
     return StoredArray(job.folder_of(step) / receipt.files[0].path, offset, end - offset)
 
 
-def publish_table(job: Job, number: int, rows: NDArray[np.void]) -> StoredArray:
-    """Write a table that many tasks read; it takes the place of a large argument of all of them."""
-    name = f"{unit_name(job, TABLES, number)}-{secrets.token_hex(4)}.bin"
+def publish_table(job: Job, step: Step, receipts: Iterable[Receipt]) -> StoredArray:
+    """Write where the files of some units lie; many tasks read it in place of a large argument."""
+    lines = [(one.files[0].path.encode(), one.counts["offsets"]) for one in receipts]
+    rows = np.array(lines, _row(step))
+    name = f"{unit_name(job, TABLES, _IN_WORK.index(step))}-{secrets.token_hex(4)}.bin"
     where = job.folder_of(TABLES) / name
     with create(where) as stream:
         stream.write(rows.tobytes())
     return StoredArray(where, 0, rows.nbytes)
 
 
+def files_in(job: Job, step: Step, table: StoredArray) -> Iterator[list[StoredArray]]:
+    """Yield the arrays of each file in a table of `publish_table`."""
+    rows = _read_table(table, step)
+    for path, offsets in zip(rows["path"].tolist(), rows["offsets"].tolist(), strict=True):
+        where = job.folder_of(step) / path.decode()
+        yield [StoredArray(where, offset, end - offset) for offset, end in pairwise(offsets)]
+
+
 @lru_cache(maxsize=2)
-def read_table(table: StoredArray, dtype: np.dtype[np.void]) -> NDArray[np.void]:
-    """Read a table, once in each process."""
-    return cast("NDArray[np.void]", table.read(dtype))
+def _read_table(table: StoredArray, step: Step) -> NDArray[np.void]:
+    return table.read(_row(step))  # once in each process
+
+
+def _row(step: Step) -> np.dtype[np.void]:
+    return np.dtype([("path", "S64"), ("offsets", "<i8", (step.arrays + 1,))])
 
 
 def is_intermediate(path: str) -> bool:

@@ -14,7 +14,7 @@ from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_manifest.records.index import dump
 from audioloom_manifest.records.tfrecord import check
-from audioloom_storage import Location, open_read
+from audioloom_storage import open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
@@ -27,13 +27,14 @@ from audioloom_sharder.statistics.coefficients import (
     CoefficientSums,
     coefficient_sums,
 )
-from audioloom_sharder.steps.encode import Segment, read_entries, segments_in
+from audioloom_sharder.steps.encode import read_entries
 from audioloom_sharder.steps.job import (
     DAMAGED_HINT,
     SEGMENTS,
     SHARDS,
     Job,
     StoredArray,
+    files_in,
     made_again_if_lost,
     unit_name,
     write_named,
@@ -47,6 +48,8 @@ the list, which readers accept up to 1 GiB."""
 _COUNT_BYTES = 12
 """A count in the list, with the signs around it and its label."""
 
+_Segment: TypeAlias = list[StoredArray]
+"""The arrays of a segment file: records, entries and starts."""
 _Records: TypeAlias = list[memoryview]
 _Written: TypeAlias = tuple[FileEntry, Callable[[], None]]
 
@@ -79,7 +82,7 @@ def shard_units(layout: Layout) -> list[ShardUnit]:
 
 def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -> Receipt:
     """Write some shards with their indexes: a unit of the last step."""
-    split, segments = layout.splits[unit.split], segments_in(table)
+    split, segments = layout.splits[unit.split], list(files_in(job, SEGMENTS, table))
     files: list[FileEntry] = []
     closes: list[Future[None]] = []
     coefficients: list[CoefficientSums] = []
@@ -89,9 +92,8 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
         closing(Payload(room)) as payload,
         ThreadPoolExecutor(_CLOSED_AT_ONCE, "closing") as threads,
     ):
-        work = job.folder_of(SEGMENTS)
-        rows, bounds = _gather(work, segments, split, unit.shards, payload)
-        read = _reader(work, segments, rows, payload)
+        rows, bounds = _gather(segments, split, unit.shards, payload)
+        read = _reader(segments, rows, payload)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
             labels = _label_counts(rows[part], layout)
             windows = partial(read, part)
@@ -109,7 +111,7 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
 
 
 def _gather(
-    work: Location, segments: Sequence[Segment], split: SplitLayout, shards: range, payload: Payload
+    segments: Sequence[_Segment], split: SplitLayout, shards: range, payload: Payload
 ) -> tuple[_Rows, list[int]]:
     """Gather the records of consecutive shards; return their rows in order and each shard's start.
 
@@ -117,10 +119,10 @@ def _gather(
     """
     globally = range(split.first + shards.start, split.first + shards.stop)
     found, places = [], []
-    for segment in segments:
-        where = work / segment.path
+    for segment, table, firsts in segments:
+        where = segment.location
         with made_again_if_lost(where), open_read(where) as stream:
-            numbers, entries = read_entries(stream, where, segment, globally)
+            numbers, entries = read_entries(stream, table, firsts, globally)
             lengths = entries["length"].astype(np.int64)
             starts = np.cumsum(lengths) - lengths
             if len(entries):
@@ -145,7 +147,7 @@ def _gather(
                 f"the segments do not fill shard {number} of {split.name}",
                 expected=f"positions 0 … {expected - 1}",
                 found=f"{end - begin} records",
-                where=work,
+                where=where.parent,
                 hint=DAMAGED_HINT,
             )
     return rows, bounds
@@ -233,21 +235,19 @@ def _label_counts(rows: _Rows, layout: Layout) -> dict[str, int] | None:
 
 
 def _reader(
-    work: Location, segments: Sequence[Segment], rows: _Rows, payload: Payload
+    segments: Sequence[_Segment], rows: _Rows, payload: Payload
 ) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
     """Return a function that loads rows in slices; each reuses the memory of the previous slice."""
     if payload.is_in_memory:
-        all_records = _records(work, segments, rows, payload)
+        all_records = _records(segments, rows, payload)
         return lambda part: iter([(rows[part], all_records[part])])
     return lambda part: (
-        (window, _records(work, segments, window, payload))
+        (window, _records(segments, window, payload))
         for window in (rows[part][each] for each in payload.slices(rows[part]["length"]))
     )
 
 
-def _records(
-    work: Location, segments: Sequence[Segment], rows: _Rows, payload: Payload
-) -> _Records:
+def _records(segments: Sequence[_Segment], rows: _Rows, payload: Payload) -> _Records:
     """Load *rows* and check their checksums."""
     room, places = payload.load(rows["place"], rows["length"])
     records = []
@@ -260,7 +260,7 @@ def _records(
             segment, offset = (int(rows[name][number]) for name in ("segment", "offset"))
             raise DamagedRecord(
                 str(error),
-                where=f"{work / segments[segment].path} at byte {offset}",
+                where=f"{segments[segment][0].location} at byte {offset}",
                 hint=DAMAGED_HINT,
             ) from error
         records.append(record.data)

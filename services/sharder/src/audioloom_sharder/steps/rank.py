@@ -2,6 +2,9 @@
 
 A scan file begins with a header: where each range begins in each section, and the windows of each
 split in each range. So a task that ranks a range opens each scan file once and reads its part.
+
+A file of ranks holds the groups of its range, the start of each features file in the ranks, and the
+ranks.
 """
 
 from collections.abc import Sequence
@@ -24,19 +27,12 @@ from audioloom_sharder.steps.job import (
     SCANS,
     Job,
     StoredArray,
+    files_in,
     publish_arrays,
-    publish_table,
-    read_items,
-    read_table,
 )
 from audioloom_sharder.windows.metadata_scan import COUNTED, SECTIONS, SUMMARY, scan
 
 _INT = np.dtype("<i8")
-_SCANS = np.dtype([("path", "S64"), ("offsets", _INT, (len(SECTIONS),))])
-"""A scan file: its name, and where its sections begin."""
-_RANKS = np.dtype([("path", "S64"), ("starts", _INT), ("ranks", _INT)])
-"""A file of ranks: its name, and where two arrays begin behind the groups: the start of each
-features file in the ranks, and the ranks."""
 
 
 class DuplicateWindowError(Exception):
@@ -59,12 +55,6 @@ def scan_source(job: Job, unit: SourceUnit) -> Receipt:
     return publish_arrays(job, SCANS, unit.number, [header, *sections], counts)
 
 
-def table_of_scans(job: Job, scanned: Sequence[Receipt]) -> StoredArray:
-    """Tell all tasks where the scan files lie."""
-    rows = [(one.files[0].path.encode(), one.counts["offsets"][1:-1]) for one in scanned]
-    return publish_table(job, 0, np.array(rows, _SCANS))
-
-
 def rank_range(job: Job, scans: StoredArray, number: int) -> Receipt:
     """Rank range *number* over all scanned files, and merge its groups: a unit of the second step.
 
@@ -85,18 +75,6 @@ def rank_range(job: Job, scans: StoredArray, number: int) -> Receipt:
     return publish_arrays(job, RANKS, number, arrays, {"counted": asdict(counted)})
 
 
-def table_of_ranks(job: Job, ranked: Sequence[Receipt]) -> StoredArray:
-    """Tell all tasks where the groups and the ranks of all ranges lie."""
-    rows = [(one.files[0].path.encode(), *one.counts["offsets"][1:3]) for one in ranked]
-    return publish_table(job, 1, np.array(rows, _RANKS))
-
-
-def groups_in(job: Job, ranks: StoredArray) -> list[StoredArray]:
-    """Return the groups of each range."""
-    rows = read_table(ranks, _RANKS)[["path", "starts"]].tolist()
-    return [StoredArray(job.folder_of(RANKS) / path.decode(), 0, size) for path, size in rows]
-
-
 def _read_range(
     job: Job, scans: StoredArray, number: int
 ) -> tuple[NDArray[np.int64], dict[str, list[NDArray[np.void]]]]:
@@ -104,16 +82,13 @@ def _read_range(
     splits, edges = len(job.rules.splits), len(SECTIONS) * (job.ranges + 1)
     before = np.zeros(splits, _INT)
     found: dict[str, list[NDArray[np.void]]] = {name: [] for name in SECTIONS}
-    for row in read_table(scans, _SCANS):
-        where = job.folder_of(SCANS) / row["path"].decode()
-        with open_read(where) as stream:
-            header = read_items(stream, where, 0, _INT, 0, edges + job.ranges * splits)
+    for first, *sections in files_in(job, SCANS, scans):
+        with open_read(first.location) as stream:
+            header = first.read_from(stream, _INT)
             starts = header[:edges].reshape(len(SECTIONS), -1)[:, number : number + 2].tolist()
             before += header[edges:].reshape(-1, splits)[:number].sum(axis=0)
-            for (name, dtype), offset, edge in zip(
-                SECTIONS.items(), row["offsets"].tolist(), starts, strict=True
-            ):
-                found[name].append(read_items(stream, where, offset, dtype, *edge))
+            for name, section, edge in zip(SECTIONS, sections, starts, strict=True):
+                found[name].append(section.read_from(stream, SECTIONS[name], *edge))
     return before, found
 
 
@@ -129,11 +104,10 @@ def ranks_of(job: Job, ranks: StoredArray, number: int, records: StoredArray) ->
         records: the section of its scan file.
     """
     scanned, parts = records.read(SECTIONS["records"]), []
-    for path, starts, values in read_table(ranks, _RANKS).tolist():
-        where = job.folder_of(RANKS) / path.decode()
-        with open_read(where) as stream:
-            edges = read_items(stream, where, starts, _INT, number, number + 2).tolist()
-            parts.append(read_items(stream, where, values, _INT, *edges))
+    for _, starts, values in files_in(job, RANKS, ranks):
+        with open_read(starts.location) as stream:
+            edges = starts.read_from(stream, _INT, number, number + 2).tolist()
+            parts.append(values.read_from(stream, _INT, *edges))
     found = np.empty(len(scanned), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
     found["row"], found["split"] = scanned["row"], scanned["split"]
     found["rank"] = np.concatenate(parts)
