@@ -1,15 +1,14 @@
 """Assign every group or recording to a split, from the members of all features files."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.splits.hashing import run_starts, split_of
-from audioloom_sharder.splits.lookup import SplitLookup
-from audioloom_sharder.splits.members import Members
+from audioloom_sharder.splits.hashing import SplitLookup, run_starts, split_of
 from audioloom_sharder.splits.previous_run import PreviousRun
 from audioloom_sharder.splits.ratios import MOST_SPLITS, NO_SPLIT
 from audioloom_sharder.splits.stratified import stratify
@@ -20,6 +19,36 @@ SplitSource = PreviousRun | SplitTable | None
 
 SplitDecision = tuple[tuple[str, ...], list[NDArray[np.uint8]]]
 """The names of the splits, and for each features file the split number of each of its keys."""
+
+
+class Members(NamedTuple):
+    """The members of one features file: rows of `member_dtype`, ascending, and split names."""
+
+    rows: NDArray[np.void]
+    names: Sequence[str] = ()
+    """The splits that a pattern finds in the paths."""
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """The groups or recordings, each once, ascending."""
+        return np.unique(self.rows["key"])
+
+
+def member_dtype(rules: Rules) -> np.dtype[np.void]:
+    """Return the dtype of a row: only the fields that the run needs.
+
+    ``key`` decides the split; ``old`` is its hash with the seed of the previous run; ``label`` is
+    the hash of a label and ``records`` the number of records with it; ``split`` is the number of
+    the split that a pattern finds in the path.
+    """
+    fields = [("key", "<u8")]
+    if rules.previous_seed is not None:
+        fields.append(("old", "<u8"))
+    if rules.recipe.stratify:
+        fields += [("label", "<u8"), ("records", "<u4")]
+    if rules.recipe.split_pattern is not None:
+        fields.append(("split", "u1"))
+    return np.dtype(fields)
 
 
 def assign_splits(

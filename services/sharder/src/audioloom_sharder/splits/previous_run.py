@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DamagedShards, InvalidOption
 from audioloom_sharder.splits.groups_file import load
-from audioloom_sharder.splits.lookup import SplitLookup
+from audioloom_sharder.splits.hashing import SplitLookup
 
 SPLITS_ROLE = "splits"
 

@@ -12,8 +12,7 @@ from audioloom_manifest.file_list import file_sha256
 from audioloom_manifest.tables import BadTable, Table, open_table
 from audioloom_storage import Location, locate
 
-from audioloom_sharder.splits.hashing import group_hashes, run_starts
-from audioloom_sharder.splits.lookup import SplitLookup
+from audioloom_sharder.splits.hashing import SplitLookup, group_hashes, run_starts
 from audioloom_sharder.splits.ratios import MOST_SPLITS, check_split_name
 
 

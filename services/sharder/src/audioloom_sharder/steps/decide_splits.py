@@ -14,9 +14,8 @@ from audioloom_sharder.inputs.manifests import Inputs, Source
 from audioloom_sharder.inputs.reader import read_identities
 from audioloom_sharder.io.executor import RunUnits
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.splits.assign import SplitSource, assign_splits
-from audioloom_sharder.splits.lookup import SplitLookup
-from audioloom_sharder.splits.members import Members, member_dtype, members_of
+from audioloom_sharder.splits.assign import Members, SplitSource, assign_splits, member_dtype
+from audioloom_sharder.splits.hashing import SplitLookup
 from audioloom_sharder.steps.job import (
     MEMBERS,
     SPLITS,
@@ -26,6 +25,7 @@ from audioloom_sharder.steps.job import (
     stored,
     unit_name,
 )
+from audioloom_sharder.windows.members import members_of
 from audioloom_sharder.windows.selection import Windows, windows_of
 
 _SPLIT, _START = np.dtype("u1"), np.dtype("<i8")
@@ -64,7 +64,7 @@ def windows_of_unit(rules: Rules, unit: SourceUnit) -> Windows:
 
 def gather_source(job: Job, unit: SourceUnit) -> Receipt:
     """Gather the members of a features file: a unit of the first step."""
-    members = members_of(unit.table(job.rules), job.rules)
+    members = members_of(windows_of_unit(job.rules, unit), job.rules)
     return publish_arrays(job, MEMBERS, unit.number, [members.rows], {"names": members.names})
 
 
@@ -117,7 +117,7 @@ def decide_in_memory(
 
 
 def _members(rules: Rules, unit: SourceUnit) -> tuple[int, Members]:
-    return unit.number, members_of(unit.table(rules), rules)
+    return unit.number, members_of(windows_of_unit(rules, unit), rules)
 
 
 def _lookup(

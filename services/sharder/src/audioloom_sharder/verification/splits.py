@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import merge_groups
-from audioloom_sharder.splits.hashing import group_hashes, split_of
-from audioloom_sharder.splits.lookup import SplitLookup
+from audioloom_sharder.splits.hashing import SplitLookup, group_hashes, split_of
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE, read_groups, splits_entry
 from audioloom_sharder.splits.ratios import NO_SPLIT, compile_pattern, split_of_path
 from audioloom_sharder.steps.decide_splits import SourceUnit

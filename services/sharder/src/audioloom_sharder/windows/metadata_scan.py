@@ -18,8 +18,7 @@ from pydantic import TypeAdapter
 
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import GROUP, merge_groups
-from audioloom_sharder.splits.hashing import group_hashes
-from audioloom_sharder.splits.lookup import SplitLookup
+from audioloom_sharder.splits.hashing import SplitLookup, group_hashes
 from audioloom_sharder.splits.ratios import NO_SPLIT
 from audioloom_sharder.statistics.sums import NO_TARGETS, TargetSums, is_target, target_sums
 from audioloom_sharder.windows.record import fault_of, record_of

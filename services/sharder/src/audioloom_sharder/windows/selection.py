@@ -1,7 +1,7 @@
 """The windows of a features file that a run takes: their groups, splits and rank hashes."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 
@@ -13,8 +13,7 @@ from audioloom_sharder.balance.resampling import copies_of_windows
 from audioloom_sharder.inputs.filters import take
 from audioloom_sharder.inputs.window import Row, group_of, rows_of
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.splits.hashing import rank_hashes
-from audioloom_sharder.splits.lookup import SplitLookup, hash_each, splits_of_rows
+from audioloom_sharder.splits.hashing import SplitLookup, hash_each, rank_hashes, split_of
 from audioloom_sharder.splits.ratios import NO_SPLIT, training_split
 
 
@@ -37,6 +36,12 @@ class Windows:
         """The rank hash of each window, shape (windows, 2); computed when first needed."""
         names = ((row.path, row.channel, row.window) for row in self.rows)
         return rank_hashes(names, seed=self.seed)
+
+    def keys(self, rules: Rules) -> NDArray[np.uint64]:
+        """Compute what the split of each window is looked up by, where `Rules.needs_lookup`."""
+        if rules.split_key == "group":
+            return self.group_hash
+        return hash_each([row.path for row in self.rows], self.seed)
 
     def __getitem__(self, which: NDArray[np.bool_]) -> "Windows":
         return Windows(
@@ -61,16 +66,18 @@ def windows_of(
     # Without the values, because a filter copies the rows that it takes.
     rows = list(rows_of(table.select(list(Row._fields)).filter(pa.array(taken))))
     groups = [group_of(row, rules) for row in rows]
-    group_hash = hash_each(groups, rules.recipe.seed)
+    hashes = hash_each(groups, rules.recipe.seed)
     found = Windows(
         rows=rows,
         numbers=np.flatnonzero(taken),
         groups=groups,
-        group_hash=group_hash,
-        split=splits_of_rows(rows, groups, group_hash, rules, lookup),
+        group_hash=hashes,
+        split=split_of(hashes, rules.ratios),
         excluded=excluded,
         seed=rules.recipe.seed,
     )
+    if lookup is not None:
+        found = replace(found, split=lookup.find(found.keys(rules)))
     if rules.recipe.unassigned == "refuse":
         return found
     assigned = found.split != NO_SPLIT

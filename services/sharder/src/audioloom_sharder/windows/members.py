@@ -1,18 +1,15 @@
 """The members of a features file: its groups or recordings, their labels, and splits by pattern."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
-from audioloom_sharder.inputs.filters import take
-from audioloom_sharder.inputs.window import Row, group_of, rows_of
+from audioloom_sharder.inputs.window import Row
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.splits.hashing import run_starts
-from audioloom_sharder.splits.lookup import hash_each, lookup_keys
+from audioloom_sharder.splits.assign import Members, member_dtype
+from audioloom_sharder.splits.hashing import hash_each, run_starts
 from audioloom_sharder.splits.ratios import (
     MOST_SPLITS,
     NO_SPLIT,
@@ -20,54 +17,22 @@ from audioloom_sharder.splits.ratios import (
     compile_pattern,
     split_of_path,
 )
+from audioloom_sharder.windows.selection import Windows
 
 
-class Members(NamedTuple):
-    """The members of one features file: rows of `member_dtype`, ascending, and split names."""
-
-    rows: NDArray[np.void]
-    names: Sequence[str] = ()
-    """The splits that a pattern finds in the paths."""
-
-    @property
-    def keys(self) -> NDArray[np.uint64]:
-        """The groups or recordings, each once, ascending."""
-        return np.unique(self.rows["key"])
-
-
-def member_dtype(rules: Rules) -> np.dtype[np.void]:
-    """Return the dtype of a row: only the fields that the run needs.
-
-    ``key`` decides the split; ``old`` is its hash with the seed of the previous run; ``label`` is
-    the hash of a label and ``records`` the number of records with it; ``split`` is the number of
-    the split that a pattern finds in the path.
-    """
-    fields = [("key", "<u8")]
-    if rules.previous_seed is not None:
-        fields.append(("old", "<u8"))
-    if rules.recipe.stratify:
-        fields += [("label", "<u8"), ("records", "<u4")]
-    if rules.recipe.split_pattern is not None:
-        fields.append(("split", "u1"))
-    return np.dtype(fields)
-
-
-def members_of(table: pa.Table, rules: Rules) -> Members:
-    """Collect the members of the windows that pass the filters.
+def members_of(windows: Windows, rules: Rules) -> Members:
+    """Collect the members of the windows, whose splits are not decided yet.
 
     Raises:
         BadFeatures: a path names an invalid split, or there are too many splits.
     """
-    recipe = rules.recipe
-    taken, _ = take(table, rules)
-    rows = list(rows_of(table.filter(pa.array(taken))))
-    groups = [group_of(row, rules) for row in rows]
+    recipe, rows = rules.recipe, windows.rows
     found = np.zeros(len(rows), dtype=member_dtype(rules))
-    found["key"] = lookup_keys(rows, groups, rules)
+    found["key"] = windows.keys(rules)
     names: tuple[str, ...] = ()
     order = ["key"]
     if rules.previous_seed is not None:
-        found["old"] = hash_each(groups, rules.previous_seed)
+        found["old"] = hash_each(windows.groups, rules.previous_seed)
     if recipe.stratify:
         found["label"] = hash_each([row.label or "" for row in rows], 0)
         order.append("label")
