@@ -20,7 +20,7 @@ from pyarrow import orc
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
-from audioloom_sharder.io.arrow_errors import damage_as
+from audioloom_sharder.io.failures import damage_as
 from audioloom_sharder.rules import Rules
 
 _ROWS_AT_ONCE = 64

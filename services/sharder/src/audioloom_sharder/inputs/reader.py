@@ -15,10 +15,9 @@ from audioloom_storage import open_read, pieces
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.manifests import Source
-from audioloom_sharder.inputs.window import Row
-from audioloom_sharder.io.arrow_errors import damage_as
+from audioloom_sharder.inputs.rows import Row
 from audioloom_sharder.io.buffers import buffer
-from audioloom_sharder.io.local_disk import disk_full_as_error, temporary_file
+from audioloom_sharder.io.failures import damage_as, disk_full_as_error, temporary_file
 
 IDENTITY_COLUMNS = (*Row._fields, "flags", "valid_samples")
 """The columns that identify a window, and those that filters read."""

@@ -23,7 +23,7 @@ from audioloom_storage import Location
 from numpy.typing import NDArray
 
 from audioloom_sharder.inputs.reader import read_windows, values_of
-from audioloom_sharder.inputs.window import group_of, rows_of
+from audioloom_sharder.inputs.rows import group_of, rows_of
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.assignment import place
@@ -39,7 +39,7 @@ from audioloom_sharder.steps.job import (
 )
 from audioloom_sharder.steps.payload import WINDOW_BYTES, Payload
 from audioloom_sharder.steps.rank import ranks_of
-from audioloom_sharder.windows.record import record_of
+from audioloom_sharder.windows.selection import record_of
 
 ENTRY = np.dtype(
     [("position", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("values", "<u4"), ("label", "<i4")]

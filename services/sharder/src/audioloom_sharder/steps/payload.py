@@ -8,7 +8,7 @@ from audioloom_storage import Location
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.io.local_disk import disk_full_as_error, temporary_file
+from audioloom_sharder.io.failures import disk_full_as_error, temporary_file
 from audioloom_sharder.steps.job import DAMAGED_HINT
 
 #: Payload held in memory; a local file collects that of a larger unit. A larger shard is encoded

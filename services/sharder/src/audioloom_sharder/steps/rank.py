@@ -17,7 +17,7 @@ from audioloom_storage import open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
-from audioloom_sharder.inputs.window import rows_of
+from audioloom_sharder.inputs.rows import rows_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.ranking import Duplicate, count_distinct, range_starts, ranks
 from audioloom_sharder.steps.decide_splits import SourceUnit

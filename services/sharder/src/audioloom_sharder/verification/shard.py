@@ -25,7 +25,7 @@ from audioloom_sharder.balance.resampling import copies_of_windows
 from audioloom_sharder.errors import BadFeatures, DamagedRecord
 from audioloom_sharder.formats.codec import decode_shard
 from audioloom_sharder.inputs.reader import read_windows, values_of
-from audioloom_sharder.inputs.window import group_of
+from audioloom_sharder.inputs.rows import group_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import rank_hashes, record_key
 from audioloom_sharder.splits.ratios import training_split
@@ -41,8 +41,7 @@ from audioloom_sharder.statistics.sums import (
 )
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.verification.splits import RunClaims, wrong_splits
-from audioloom_sharder.windows.record import record_of
-from audioloom_sharder.windows.selection import copies_of, resampled_windows, windows_of
+from audioloom_sharder.windows.selection import copies_of, record_of, resampled_windows, windows_of
 
 _MODULUS = 1 << 128
 _WINDOWS = 64

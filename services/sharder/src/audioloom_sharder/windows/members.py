@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
-from audioloom_sharder.inputs.window import Row
+from audioloom_sharder.inputs.rows import Row
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import Members, member_dtype
 from audioloom_sharder.splits.hashing import hash_each, run_starts

@@ -16,14 +16,15 @@ from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from audioloom_sharder.inputs.rows import Row
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import GROUP, merge_groups
 from audioloom_sharder.splits.hashing import SplitLookup, group_hashes
 from audioloom_sharder.splits.ratios import NO_SPLIT
 from audioloom_sharder.statistics.sums import NO_TARGETS, TargetSums, is_target, target_sums
-from audioloom_sharder.windows.record import fault_of, record_of
-from audioloom_sharder.windows.selection import Windows, copies_of, windows_of
+from audioloom_sharder.windows.selection import Windows, copies_of, record_of, windows_of
 
+_LONGEST_LABEL = 1000
 _PAIR = np.dtype([("high", "<u8"), ("split", "u1")])
 SECTIONS: dict[str, np.dtype[np.void]] = {
     # One future record: its window's hash, split and row in the file; each copy has an entry.
@@ -116,12 +117,27 @@ def _faults(windows: Windows, rules: Rules) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     columns = (windows.rows, windows.groups, windows.split.tolist())
     for row, group, number in zip(*columns, strict=True):
-        if fault := fault_of(row, group, number, rules):
+        if fault := _fault_of(row, group, number, rules):
             label = f" (label {row.label!r:.100})" if fault.endswith(" label") else ""
             example = f"{row.path}, window {row.window}{label}"
             count, first = found.get(fault, (0, example))
             found[fault] = (count + 1, min(first, example))
     return found
+
+
+def _fault_of(row: Row, group: str, split: int, rules: Rules) -> str | None:
+    """Return the reason why the row of this group and split cannot become a record, or None."""
+    if not group and len(rules.splits) > 1:
+        return "ungrouped"
+    if row.label and rules.vocabulary and row.label not in rules.vocabulary:
+        return "unknown label"
+    if row.label and len(row.label) > _LONGEST_LABEL:
+        return "long label"
+    if not rules.has_target and not row.label:
+        return "unlabelled"
+    if rules.has_target and not is_target(row.target):
+        return "untargeted"
+    return "no split" if split == NO_SPLIT else None
 
 
 def _counts(found: Windows, copies: NDArray[np.int64], rules: Rules) -> dict[str, SplitCount]:

@@ -1,4 +1,4 @@
-"""The windows of a features file that a run takes: their groups, splits and rank hashes."""
+"""The windows of a features file that a run takes: groups, splits, rank hashes and records."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -7,14 +7,15 @@ from itertools import compress
 
 import numpy as np
 import pyarrow as pa
+from audioloom_manifest.records.example import Record
 from numpy.typing import NDArray
 
 from audioloom_sharder.balance.resampling import copies_of_windows
-from audioloom_sharder.inputs.filters import take
-from audioloom_sharder.inputs.window import Row, group_of, rows_of
+from audioloom_sharder.inputs.rows import Row, group_of, rows_of, take
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import SplitLookup, hash_each, rank_hashes, split_of
 from audioloom_sharder.splits.ratios import NO_SPLIT, training_split
+from audioloom_sharder.statistics.sums import is_target
 
 
 @dataclass(frozen=True)
@@ -110,3 +111,20 @@ def _in_training(windows: Windows, rules: Rules) -> NDArray[np.bool_]:
     labelled = np.fromiter((bool(row.label) for row in windows.rows), bool, len(windows.rows))
     splits = rules.splits
     return np.asarray(labelled & (windows.split == splits.index(training_split(splits))), bool)
+
+
+def record_of(
+    row: Row, group: str, label_id: int, values: bytes | memoryview, rules: Rules
+) -> Record:
+    """Make the record of a row without fault."""
+    return Record(
+        channel=row.channel,
+        group=group,
+        label=row.label or "",
+        label_id=label_id,
+        path=row.path,
+        target=row.target if rules.has_target and is_target(row.target) else None,
+        valid_frames=row.valid_frames,
+        values=values,
+        window=row.window,
+    )

@@ -1,7 +1,9 @@
-"""Filters for windows: by label, by flag, and by the samples that are not padding."""
+"""The identity columns of windows as rows, and the filters by label, flag and length."""
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from itertools import starmap
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +11,31 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from audioloom_sharder.rules import Rules
+
+
+class Row(NamedTuple):
+    """The identity columns of one window."""
+
+    path: str
+    channel: int
+    window: int
+    label: str | None
+    target: float | None
+    group: str | None
+    valid_frames: int
+    recording_sha256: str
+
+
+def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[Row]:
+    """Convert a table with the identity columns to rows."""
+    return starmap(Row, zip(*(table.column(name).to_pylist() for name in Row._fields), strict=True))
+
+
+def group_of(row: Row, rules: Rules) -> str:
+    """Return the group that decides the split of a row; "" for a row without a group."""
+    if row.group:
+        return row.group
+    return row.path if rules.recipe.ungrouped == "by-recording" else ""
 
 
 def take(table: pa.Table | pa.RecordBatch, rules: Rules) -> tuple[NDArray[np.bool_], Counter[str]]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from audioloom_sharder.inputs.filters import take
+from audioloom_sharder.inputs.rows import take
 from hypothesis import given
 from hypothesis import strategies as st
 from sharder_rules import rules_of
