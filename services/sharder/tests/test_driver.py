@@ -23,7 +23,7 @@ from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.io.executor import executor
 from audioloom_sharder.sharding.layout import UNITS, Layout
 from audioloom_sharder.sharding.ranking import DistinctCounts
-from audioloom_sharder.statistics.coefficients import COEFFICIENT_SUMS, CoefficientSums
+from audioloom_sharder.statistics import COEFFICIENT_SUMS, CoefficientSums
 from audioloom_sharder.steps import job as steps
 from audioloom_sharder.steps import merge
 from audioloom_sharder.steps.merge import INDEX_ROLE, SHARD_ROLE, ShardUnit

@@ -220,7 +220,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
     from audioloom_manifest.records.example import Record, Stored, around  # noqa: PLC0415
     from audioloom_manifest.records.index import HEADER_BYTES, dump  # noqa: PLC0415
     from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into  # noqa: PLC0415
-    from audioloom_sharder.statistics.coefficients import coefficient_sums  # noqa: PLC0415
+    from audioloom_sharder.statistics import coefficient_sums  # noqa: PLC0415
     from audioloom_storage import create, locate, publish  # noqa: PLC0415
     from pyspark import TaskContext  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.sharding.ranking import DistinctCounts
-from audioloom_sharder.statistics.coefficients import COEFFICIENT_SUMS, CoefficientSums
+from audioloom_sharder.statistics import COEFFICIENT_SUMS, CoefficientSums
 from audioloom_sharder.steps.merge import SHARD_ROLE, shard_units
 
 

@@ -21,7 +21,7 @@ from audioloom_sharder.recipe import ALGORITHM
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import VerifySettings
 from audioloom_sharder.sharding.assignment import records_in
-from audioloom_sharder.statistics.coefficients import CoefficientSums
+from audioloom_sharder.statistics import CoefficientSums
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.steps.merge import INDEX_ROLE, SHARD_ROLE
 from audioloom_sharder.verification.lineage import reopen_inputs

@@ -29,13 +29,11 @@ from audioloom_sharder.inputs.rows import group_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import rank_hashes, record_key
 from audioloom_sharder.splits.ratios import training_split
-from audioloom_sharder.statistics.coefficients import (
-    CoefficientSums,
-    coefficient_sums,
-)
-from audioloom_sharder.statistics.sums import (
+from audioloom_sharder.statistics import (
     NO_TARGETS,
+    CoefficientSums,
     TargetSums,
+    coefficient_sums,
     is_target,
     target_sums,
 )

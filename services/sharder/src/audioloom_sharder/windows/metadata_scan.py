@@ -21,7 +21,7 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import GROUP, merge_groups
 from audioloom_sharder.splits.hashing import SplitLookup, group_hashes
 from audioloom_sharder.splits.ratios import NO_SPLIT
-from audioloom_sharder.statistics.sums import NO_TARGETS, TargetSums, is_target, target_sums
+from audioloom_sharder.statistics import NO_TARGETS, TargetSums, is_target, target_sums
 from audioloom_sharder.windows.selection import Windows, copies_of, record_of, windows_of
 
 _LONGEST_LABEL = 1000

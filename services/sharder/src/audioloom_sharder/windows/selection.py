@@ -15,7 +15,7 @@ from audioloom_sharder.inputs.rows import Row, group_of, rows_of, take
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import SplitLookup, hash_each, rank_hashes, split_of
 from audioloom_sharder.splits.ratios import NO_SPLIT, training_split
-from audioloom_sharder.statistics.sums import is_target
+from audioloom_sharder.statistics import is_target
 
 
 @dataclass(frozen=True)
