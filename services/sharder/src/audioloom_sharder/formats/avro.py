@@ -42,7 +42,7 @@ def write(records: Iterable[Record], rules: Rules) -> Iterator[bytes]:
     """Write an Avro file of *records*, in chunks."""
     sink, compression = ChunkSink(), rules.recipe.compression
     writer = Writer(
-        cast("BinaryIO", sink),
+        sink,
         _fields(rules),
         codec=_CODECS[compression],
         sync_interval=_BLOCK_BYTES,

@@ -4,31 +4,22 @@ import io
 from collections.abc import Iterator
 
 
-class ChunkSink(io.RawIOBase):
+class ChunkSink(io.BytesIO):
     """A sink that keeps the written bytes until they are taken."""
 
-    def __init__(self) -> None:
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def writable(self) -> bool:
-        """Return True: Arrow asks before it writes."""
-        return True
+    _taken = 0
 
     def tell(self) -> int:
         """Return the number of bytes written so far."""
-        return self._size
-
-    def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Keep a copy of *data*."""
-        self._held.append(bytes(data))
-        self._size += len(self._held[-1])
-        return len(self._held[-1])
+        return self._taken + super().tell()
 
     def close(self) -> None:
         """Stay open: Arrow closes its sink before the last piece is taken."""
 
     def take(self) -> Iterator[bytes]:
         """Return the bytes written since the last call."""
-        held, self._held = self._held, []
-        yield from held
+        if held := self.getvalue():
+            self._taken += len(held)
+            self.seek(0)
+            self.truncate()
+            yield held

@@ -1,14 +1,12 @@
 """Decide the splits before the scan if hashes are not enough: gather members, then assign."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from audioloom_manifest.receipts import Receipt, read_receipts
-from audioloom_storage import Location
 
 from audioloom_sharder.inputs.manifests import Inputs, Source
 from audioloom_sharder.inputs.reader import read_identities
@@ -31,17 +29,12 @@ from audioloom_sharder.windows.selection import Windows, windows_of
 _SPLIT, _START = np.dtype("u1"), np.dtype("<i8")
 
 
-class SourceUnit(NamedTuple):
+@dataclass(frozen=True)
+class SourceUnit(Source):
     """A features file as a unit of work: its number, and its decided splits where there are any."""
 
     number: int
-    source: Source
     decided: Callable[[], SplitLookup] | None = None
-
-    @property
-    def location(self) -> Location:
-        """The location of the features file."""
-        return self.source.location
 
     def lookup(self) -> SplitLookup | None:
         """Return the decided splits of the file; None if the hash alone decides."""
@@ -49,12 +42,12 @@ class SourceUnit(NamedTuple):
 
     def table(self, rules: Rules) -> pa.Table:
         """Read the identity columns of the file."""
-        return read_identities(self.source, rules.feature)
+        return read_identities(self, rules.feature)
 
 
 def source_units(inputs: Inputs) -> list[SourceUnit]:
     """Return one unit for each features file."""
-    return [SourceUnit(number, source) for number, source in enumerate(inputs.sources)]
+    return [SourceUnit(**vars(each), number=at) for at, each in enumerate(inputs.sources)]
 
 
 def windows_of_unit(rules: Rules, unit: SourceUnit) -> Windows:
@@ -91,7 +84,7 @@ def with_splits(
     decided = []
     for unit, one in zip(units, gathered, strict=True):
         lookup = partial(_lookup, stored(job, MEMBERS, one), dtype, splits, unit.number)
-        decided.append(unit._replace(decided=lookup))
+        decided.append(replace(unit, decided=lookup))
     rules = replace(job.rules, data_splits=tuple(receipt.counts["names"]))
     return replace(job, rules=rules), decided
 
@@ -110,7 +103,7 @@ def decide_in_memory(
     members = [found[unit.number] for unit in units]
     names, splits = assign_splits(members, rules, split_source, inputs.where)
     decided = [
-        unit._replace(decided=partial(SplitLookup, one.keys, numbers))
+        replace(unit, decided=partial(SplitLookup, one.keys, numbers))
         for unit, one, numbers in zip(units, members, splits, strict=True)
     ]
     return replace(rules, data_splits=names), decided

@@ -11,15 +11,15 @@ One file for each pair of features file and shard would mean millions of small f
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import compress
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 from audioloom_manifest.receipts import Receipt
 from audioloom_manifest.records.example import around
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into
-from audioloom_storage import Location
 from numpy.typing import NDArray
 
 from audioloom_sharder.inputs.reader import read_windows, values_of
@@ -55,16 +55,11 @@ ONE_COPY_BYTES = 64 << 20
 _START = np.dtype("<u4")
 
 
-class SegmentUnit(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class SegmentUnit(SourceUnit):
     """A features file with the place of its records in its scan file."""
 
-    source: SourceUnit
     records: StoredArray
-
-    @property
-    def location(self) -> Location:
-        """The location of the features file."""
-        return self.source.location
 
 
 def segment_units(
@@ -72,17 +67,16 @@ def segment_units(
 ) -> list[SegmentUnit]:
     """Return one unit for each features file."""
     return [
-        SegmentUnit(unit, stored(job, SCANS, scan, 1))
+        SegmentUnit(**vars(unit), records=stored(job, SCANS, scan, 1))
         for unit, scan in zip(units, scanned, strict=True)
     ]
 
 
 def make_segment(job: Job, layout: Layout, ranks: StoredArray, unit: SegmentUnit) -> Receipt:
     """Encode a features file: a unit of the third step."""
-    source = unit.source
-    places = ranks_of(job, ranks, source.number, unit.records)
+    places = ranks_of(job, ranks, unit.number, unit.records)
     with buffer(WINDOW_BYTES) as room, closing(Payload(room)) as payload:
-        shard, entries = _encode(job.rules, layout, source, places, payload)
+        shard, entries = _encode(job.rules, layout, unit, places, payload)
         order = np.lexsort((entries["position"], shard))
         entries = entries[order]
         starts = np.searchsorted(shard[order], np.arange(layout.shards + 1)).astype(_START)
@@ -90,7 +84,7 @@ def make_segment(job: Job, layout: Layout, ranks: StoredArray, unit: SegmentUnit
         counts = {"offsets": np.cumsum([0, size, entries.nbytes, starts.nbytes]).tolist()}
         chunks = _chunks(payload, entries, starts)
         copies = 1 if size >= ONE_COPY_BYTES else None
-        return publish_unit(job, SEGMENTS, source.number, chunks, counts, replication=copies)
+        return publish_unit(job, SEGMENTS, unit.number, chunks, counts, replication=copies)
 
 
 def read_entries(
@@ -116,7 +110,7 @@ def _encode(
     sources = places["row"].astype(np.int64)
     ids = {label: index for index, label in enumerate(layout.labels)}
     told: list[tuple[int, int, int]] = []
-    for first, batch in read_windows(unit.source, rules.feature):
+    for first, batch in read_windows(unit, rules.feature):
         values = values_of(batch, rules.feature)
         edges = np.searchsorted(sources, np.arange(first, first + batch.num_rows + 1))
         copies = np.diff(edges).tolist()

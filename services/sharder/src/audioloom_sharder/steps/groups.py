@@ -29,15 +29,9 @@ from audioloom_sharder.steps.job import (
 class TornGroupError(Exception):
     """A group lies in two splits; the driver knows its name (`raise_torn`).
 
-    Args:
-        torn: the hash of the first such group.
-        count: how many there are.
-        holding: the numbers of the features files that hold it.
+    Its arguments are the hash of the first such group, the number of such groups, and the numbers
+    of the features files that hold the first.
     """
-
-    def __init__(self, torn: int, count: int, holding: Sequence[int]) -> None:
-        super().__init__(torn, count, holding)
-        self.torn, self.count, self.holding = torn, count, holding
 
 
 def publish_groups(job: Job, ranks: StoredArray, groups: int, number: int) -> Receipt:
@@ -81,22 +75,23 @@ def merge_whole(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
 
 def raise_torn(error: TornGroupError, units: Sequence[SourceUnit], rules: Rules) -> NoReturn:
     """Read the files again for the group and a recording in each split, and raise BadFeatures."""
-    holding = [units[number] for number in error.holding]
+    torn, count, numbers = error.args
+    holding = [units[number] for number in numbers]
     name = ""
     examples: dict[str, str] = {}
     for unit in holding:
         windows = windows_of_unit(rules, unit)
-        for at in np.flatnonzero(windows.group_hash == np.uint64(error.torn)).tolist():
+        for at in np.flatnonzero(windows.group_hash == np.uint64(torn)).tolist():
             name, path = windows.groups[at], windows.rows[at].path
             split = rules.splits[windows.split[at]]
             examples[split] = min(path, examples.get(split, path))
-    more = f" (and {error.count - 1:,} other groups)" if error.count > 1 else ""
+    more = f" (and {count - 1:,} other groups)" if count > 1 else ""
     raise BadFeatures(
         expected="every group in one split",
         found=f"{name!r:.100} in "
         + " and ".join(f"{split} ({path})" for split, path in sorted(examples.items()))
         + more,
-        where=", ".join(sorted({str(unit.source.folder) for unit in holding})),
+        where=", ".join(sorted({str(unit.folder) for unit in holding})),
         hint="A model would be tested on what it was trained on: correct the pattern or the table,"
         " or the groups.",
     ) from error

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.rows import rows_of
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.sharding.ranking import Duplicate, count_distinct, range_starts, ranks
+from audioloom_sharder.sharding.ranking import count_distinct, range_starts, ranks
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.steps.groups import merge_whole
 from audioloom_sharder.steps.job import (
@@ -36,11 +36,7 @@ _INT = np.dtype("<i8")
 
 
 class DuplicateWindowError(Exception):
-    """Two rows are the same window; the driver knows their files (`raise_duplicate`)."""
-
-    def __init__(self, duplicate: Duplicate) -> None:
-        super().__init__(duplicate)
-        self.duplicate = duplicate
+    """Two rows, its arguments, are the same window; the driver knows their files."""
 
 
 def scan_source(job: Job, unit: SourceUnit) -> Receipt:
@@ -65,7 +61,7 @@ def rank_range(job: Job, scans: StoredArray, number: int) -> Receipt:
     before, sections = _read_range(job, scans, number)
     found, duplicate = ranks(sections["records"], before.tolist())
     if duplicate is not None:
-        raise DuplicateWindowError(duplicate)
+        raise DuplicateWindowError(*duplicate)
     groups = merge_whole(sections["groups"])
     counted = count_distinct(
         **{name: sections[name] for name in COUNTED}, splits=len(job.rules.splits)
@@ -118,7 +114,7 @@ def raise_duplicate(
     error: DuplicateWindowError, units: Sequence[SourceUnit], rules: Rules
 ) -> NoReturn:
     """Read the window that is there twice, and raise BadFeatures with its name."""
-    (number, row), (other, _) = error.duplicate
+    (number, row), (other, _) = error.args
     one = next(rows_of(units[number].table(rules).slice(row, 1)))
     files = sorted({str(units[number].location), str(units[other].location)})
     raise BadFeatures(

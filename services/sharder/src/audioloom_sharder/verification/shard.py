@@ -132,7 +132,7 @@ def expected_findings(rules: Rules, labels: Sequence[str], unit: SourceUnit) -> 
     lookup = unit.lookup()
     ids = {label: number for number, label in enumerate(labels)}
     try:
-        for _, batch in read_windows(unit.source, rules.feature):
+        for _, batch in read_windows(unit, rules.feature):
             values = values_of(batch, rules.feature)
             windows = windows_of(batch, rules, lookup)
             copies = copies_of(windows, rules)
