@@ -138,11 +138,8 @@ def verify_calls(planned: Planned) -> Counter[str]:
 
 def cost_of(request: RequestedRun, master: str, cores: int) -> dict[str, Cost]:
     """What `run` is predicted to take on a Spark master with so many cores, by the inputs alone."""
-    windows, files, recipe = (
-        request.inputs.windows,
-        len(request.inputs.sources),
-        request.rules.recipe,
-    )
+    windows, files = request.inputs.windows, len(request.inputs.sources)
+    recipe = request.rules.recipe
     size = windows * (request.rules.window_bytes + RECORD_BYTES)
     shards = recipe.shards or size / (recipe.shard_bytes or 1)
     core = size * CORE_SECONDS + windows * WINDOW_SECONDS

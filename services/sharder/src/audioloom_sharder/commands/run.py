@@ -6,7 +6,7 @@ the last two steps move the payload, through one indexed file per features file.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -46,7 +46,7 @@ from audioloom_sharder.steps.decide_splits import (
     source_units,
     with_splits,
 )
-from audioloom_sharder.steps.job import Job, StoredArray, unit_name
+from audioloom_sharder.steps.job import Job, StoredArray, publish_table, unit_name
 from audioloom_sharder.steps.resample import resampled
 from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
@@ -114,7 +114,7 @@ def _write_run(
     counted = sum_counts([DistinctCounts(**one.counts["counted"]) for one in ranked])
     for warning in warnings_of(layout, job.rules, counted, summary):
         log.warning(warning)
-    ranks = steps.publish_table(job, steps.RANKS, ranked)
+    ranks = publish_table(job, steps.RANKS, ranked)
     publish = partial(groups.publish_groups, job, ranks, sum(counted.groups))
     listed = _do(job, steps.GROUPS, range(1), publish, run_units)
     sources = encode.segment_units(job, units, scanned)
@@ -173,13 +173,9 @@ def _decide_copies(job: Job, units: Sequence[SourceUnit], run_units: RunUnits) -
 def _rank(
     job: Job, units: Sequence[SourceUnit], scanned: Sequence[Receipt], run_units: RunUnits
 ) -> list[Receipt]:
-    ranges = range(job.ranges)
-    done = _receipts(job, steps.RANKS, len(ranges))
-    task = partial(rank.rank_range, job)
-    if len(done) < len(ranges):
-        task = partial(rank.rank_range, job, steps.publish_table(job, steps.SCANS, scanned))
+    task, table = partial(rank.rank_range, job), partial(publish_table, job, steps.SCANS, scanned)
     try:
-        return _do(job, steps.RANKS, ranges, task, run_units, done=done)
+        return _do(job, steps.RANKS, range(job.ranges), task, run_units, table)
     except rank.DuplicateWindowError as error:
         rank.raise_duplicate(error, units, job.rules)
     except groups.TornGroupError as error:
@@ -194,35 +190,33 @@ def _write_shards(
     run_units: RunUnits,
 ) -> list[Receipt]:
     """Encode each features file into a segment, then merge segments into shards."""
-    shards = merge.shard_units(layout)
-    done = _receipts(job, steps.SHARDS, len(shards))
+
+    def segments() -> StoredArray:
+        task = partial(encode.make_segment, job, layout, ranks)
+        made = _do(job, steps.SEGMENTS, sources, task, run_units)
+        return publish_table(job, steps.SEGMENTS, [one for one in made if one.counts["offsets"][1]])
+
     task = partial(merge.make_shards, job, layout)
-    if len(done) < len(shards):
-        make = partial(encode.make_segment, job, layout, ranks)
-        segments = _do(job, steps.SEGMENTS, sources, make, run_units)
-        filled = (one for one in segments if one.counts["offsets"][1])
-        table = steps.publish_table(job, steps.SEGMENTS, filled)
-        task = partial(merge.make_shards, job, layout, table)
-    return _do(job, steps.SHARDS, shards, task, run_units, done=done)
-
-
-def _receipts(job: Job, step: steps.Step, units: int) -> Mapping[str, Receipt]:
-    names = [unit_name(job, step, number) for number in range(units)]
-    return read_receipts(job.folder_of(step), names)
+    return _do(job, steps.SHARDS, merge.shard_units(layout), task, run_units, segments)
 
 
 def _do(
     job: Job,
     step: steps.Step,
     units: Sequence[Unit],
-    task: Callable[[Unit], Receipt],
+    task: Callable[..., Receipt],
     run_units: RunUnits,
-    done: Mapping[str, Receipt] | None = None,
+    table: Callable[[], StoredArray] | None = None,
 ) -> list[Receipt]:
-    """Run the units of a step that have no receipt; return all receipts, in order."""
-    receipts = dict(_receipts(job, step, len(units)) if done is None else done)
+    """Run the units of a step that have no receipt; return all receipts, in order.
+
+    The *table* that the task needs besides the unit is made if there are such units.
+    """
     names = [unit_name(job, step, number) for number in range(len(units))]
+    receipts = dict(read_receipts(job.folder_of(step), names))
     todo = [unit for unit, name in zip(units, names, strict=True) if name not in receipts]
+    if todo and table is not None:
+        task = partial(task, table())
     with progress(len(todo), step.activity, step.units) as bar:
         for receipt in bar.over(run_units(todo, task)):
             receipts[receipt.unit] = receipt

@@ -121,7 +121,7 @@ def _pairs(opened: Opened[ShardsManifest], rules: Rules) -> tuple[list[ShardFile
             if data is None or (rules.indexed and index is None):
                 problems.append(f"{name} {number:05d}: the list of files lacks shard or index")
                 continue
-            pairs.append(ShardFiles(name, data, index))
+            pairs.append((data, index))
             expected = records_in(number, stats.shards, stats.records)
             if data.records != expected:
                 problems.append(

@@ -57,7 +57,14 @@ class Payload:
         stream.seek(start)
         while size:
             piece = self.reserve(min(size, len(self._room)))
-            _fill(piece, stream, where)
+            found = stream.readinto(piece.data)  # type: ignore[attr-defined] # it is buffered
+            if found != len(piece):
+                raise DamagedRecord(
+                    expected=f"{len(piece)} bytes of records",
+                    found=found,
+                    where=where,
+                    hint=DAMAGED_HINT,
+                )
             size -= len(piece)
         return place
 
@@ -107,14 +114,3 @@ class Payload:
         """Remove the local file."""
         if self._file is not None:
             self._file.close()
-
-
-def _fill(target: NDArray[np.uint8], stream: BinaryIO, where: Location) -> None:
-    found = stream.readinto(target.data)  # type: ignore[attr-defined] # it is buffered
-    if found != len(target):
-        raise DamagedRecord(
-            expected=f"{len(target)} bytes of records",
-            found=found,
-            where=where,
-            hint=DAMAGED_HINT,
-        )

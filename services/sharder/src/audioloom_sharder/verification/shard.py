@@ -48,14 +48,8 @@ _PROBLEMS = 5
 """Problems that are reported of one shard."""
 
 
-@dataclass(frozen=True)
-class ShardFiles:
-    """A shard and its index from the list of files."""
-
-    split: str
-    shard: FileEntry
-    index: FileEntry | None
-    """None where the format has none."""
+ShardFiles = tuple[FileEntry, FileEntry | None]
+"""A shard and its index from the list of files, where the format has one."""
 
 
 @dataclass
@@ -106,8 +100,9 @@ def total_findings(parts: Sequence[Findings]) -> Findings:
 
 def check_shard(claims: RunClaims, files: ShardFiles) -> Findings:
     """Read a shard and its index from end to end."""
-    seen = Findings(files.split)
-    for entry in (files.shard, files.index):
+    shard, index = files
+    seen = Findings(shard.split or "")
+    for entry in files:
         try:
             if entry is not None:
                 check_file(claims.folder, entry)
@@ -116,13 +111,13 @@ def check_shard(claims: RunClaims, files: ShardFiles) -> Findings:
     if seen.problems and not claims.rules.indexed:
         return seen  # a library reads such a shard, and must not get a damaged one
     try:
-        rows = _read_shard(claims, files, seen)
-        if files.index is not None:
-            _check_index(claims.folder / files.index.path, files.index.bytes, rows, seen)
+        rows = _read_shard(claims, shard, seen)
+        if index is not None:
+            _check_index(claims.folder / index.path, index.bytes, rows, seen)
     except StorageError:
         pass  # reported above
     except (RecordError, BadFeatures) as error:
-        seen.report(f"{claims.folder / files.shard.path}: {error}")
+        seen.report(f"{claims.folder / shard.path}: {error}")
     return seen
 
 
@@ -150,16 +145,16 @@ def expected_findings(rules: Rules, labels: Sequence[str], unit: SourceUnit) -> 
     return seen
 
 
-def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray[np.int64]:
+def _read_shard(claims: RunClaims, shard: FileEntry, seen: Findings) -> NDArray[np.int64]:
     """Check every record of a shard; return the index that it should have."""
-    where, rules = claims.folder / files.shard.path, claims.rules
+    where, rules = claims.folder / shard.path, claims.rules
     rows: list[tuple[int, int, int, int]] = []
     records: list[Record] = []
     held: list[bytes | memoryview] = []
     seen.size = stat(where).size
     plain = Checksums()
     with open_read(where) as stream:
-        for one in decode_shard(rules, stream, files.shard):
+        for one in decode_shard(rules, stream, shard):
             record = one.record
             canonical, values = encode(record, rules.stored)
             if canonical != one.payload or len(record.values) != rules.window_bytes:
@@ -177,12 +172,12 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
                 held.clear()
     seen.coefficients += coefficient_sums(held, rules.feature, where=where)
     seen.targets = target_sums(one.target for one in records if is_target(one.target))
-    _check_entry(where, files.shard, seen)
+    _check_entry(where, shard, seen)
     if rules.is_stream:
-        _check_unpacked(where, files.shard.uncompressed, sum(row[1] for row in rows), plain, seen)
+        _check_unpacked(where, shard.uncompressed, sum(row[1] for row in rows), plain, seen)
     for at, record in enumerate(records):
         _check_targets(f"{where}: record {at}", claims, record, seen)
-    for problem in wrong_splits(files.split, records, claims):
+    for problem in wrong_splits(seen.split, records, claims):
         seen.report(f"{where}: {problem}")
     _check_order(where, claims, records, seen)
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
