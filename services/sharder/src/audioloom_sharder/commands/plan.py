@@ -30,9 +30,9 @@ from audioloom_sharder.sharding.ranking import DistinctCounts, count_distinct
 from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
 from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
 from audioloom_sharder.steps.encode import make_segment
-from audioloom_sharder.steps.groups import TornGroupError, merge_whole, raise_torn
 from audioloom_sharder.steps.job import TABLES, StoredArray, unit_name
 from audioloom_sharder.steps.merge import make_shards
+from audioloom_sharder.steps.rank import TornGroupError, merge_whole, raise_torn
 from audioloom_sharder.steps.resample import resampled
 from audioloom_sharder.windows.metadata_scan import COUNTED, Sections, Summary, scan, sum_summaries
 
@@ -178,7 +178,7 @@ def _scan_inputs(
 
 def _scan(rules: Rules, unit: SourceUnit) -> tuple[int, tuple[Sections, Summary]]:
     """Scan a file; drop the section that counting does not need."""
-    found, summary = scan(unit.table(rules), rules, unit.lookup())
+    found, summary = scan(unit.windows(rules), rules)
     return unit.number, ({name: found[name] for name in COUNTED}, summary)
 
 

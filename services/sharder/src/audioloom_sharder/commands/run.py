@@ -37,7 +37,7 @@ from audioloom_sharder.sharding.layout import Layout, make_layout
 from audioloom_sharder.sharding.ranking import DistinctCounts, ranges_for, sum_counts
 from audioloom_sharder.splits.assign import SplitSource
 from audioloom_sharder.splits.table import SplitTable
-from audioloom_sharder.steps import encode, groups, merge, rank
+from audioloom_sharder.steps import encode, merge, rank
 from audioloom_sharder.steps import job as steps
 from audioloom_sharder.steps.decide_splits import (
     SourceUnit,
@@ -115,7 +115,7 @@ def _write_run(
     for warning in warnings_of(layout, job.rules, counted, summary):
         log.warning(warning)
     ranks = publish_table(job, steps.RANKS, ranked)
-    publish = partial(groups.publish_groups, job, ranks, sum(counted.groups))
+    publish = partial(rank.publish_groups, job, ranks, sum(counted.groups))
     listed = _do(job, steps.GROUPS, range(1), publish, run_units)
     sources = encode.segment_units(job, units, scanned)
     receipts = _write_shards(job, layout, sources, ranks, run_units)
@@ -178,8 +178,8 @@ def _rank(
         return _do(job, steps.RANKS, range(job.ranges), task, run_units, table)
     except rank.DuplicateWindowError as error:
         rank.raise_duplicate(error, units, job.rules)
-    except groups.TornGroupError as error:
-        groups.raise_torn(error, units, job.rules)
+    except rank.TornGroupError as error:
+        rank.raise_torn(error, units, job.rules)
 
 
 def _write_shards(

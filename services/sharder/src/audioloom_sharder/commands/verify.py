@@ -24,7 +24,6 @@ from audioloom_sharder.sharding.assignment import records_in
 from audioloom_sharder.statistics import CoefficientSums
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.steps.merge import INDEX_ROLE, SHARD_ROLE
-from audioloom_sharder.verification.lineage import reopen_inputs
 from audioloom_sharder.verification.manifest import (
     check_label_stats,
     check_resampling,
@@ -37,7 +36,12 @@ from audioloom_sharder.verification.shard import (
     expected_findings,
     total_findings,
 )
-from audioloom_sharder.verification.splits import compare_groups, groups_of, open_groups
+from audioloom_sharder.verification.splits import (
+    compare_groups,
+    groups_of,
+    open_groups,
+    reopen_inputs,
+)
 
 _SHOWN = 20
 

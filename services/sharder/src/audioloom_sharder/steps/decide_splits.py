@@ -7,13 +7,23 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 from audioloom_manifest.receipts import Receipt, read_receipts
+from numpy.typing import NDArray
 
+from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.manifests import Inputs, Source
 from audioloom_sharder.inputs.reader import read_identities
+from audioloom_sharder.inputs.rows import Row
 from audioloom_sharder.io.executor import RunUnits
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import Members, SplitSource, assign_splits, member_dtype
-from audioloom_sharder.splits.hashing import SplitLookup
+from audioloom_sharder.splits.hashing import SplitLookup, hash_each, run_starts
+from audioloom_sharder.splits.ratios import (
+    MOST_SPLITS,
+    NO_SPLIT,
+    check_split_name,
+    compile_pattern,
+    split_of_path,
+)
 from audioloom_sharder.steps.job import (
     MEMBERS,
     SPLITS,
@@ -23,7 +33,6 @@ from audioloom_sharder.steps.job import (
     stored,
     unit_name,
 )
-from audioloom_sharder.windows.members import members_of
 from audioloom_sharder.windows.selection import Windows, windows_of
 
 _SPLIT, _START = np.dtype("u1"), np.dtype("<i8")
@@ -44,20 +53,19 @@ class SourceUnit(Source):
         """Read the identity columns of the file."""
         return read_identities(self, rules.feature)
 
+    def windows(self, rules: Rules) -> Windows:
+        """Read the windows of the file."""
+        return windows_of(self.table(rules), rules, self.lookup())
+
 
 def source_units(inputs: Inputs) -> list[SourceUnit]:
     """Return one unit for each features file."""
     return [SourceUnit(**vars(each), number=at) for at, each in enumerate(inputs.sources)]
 
 
-def windows_of_unit(rules: Rules, unit: SourceUnit) -> Windows:
-    """Read the windows of a unit's features file."""
-    return windows_of(unit.table(rules), rules, unit.lookup())
-
-
 def gather_source(job: Job, unit: SourceUnit) -> Receipt:
     """Gather the members of a features file: a unit of the first step."""
-    members = members_of(windows_of_unit(job.rules, unit), job.rules)
+    members = _members_of(unit.windows(job.rules), job.rules)
     return publish_arrays(job, MEMBERS, unit.number, [members.rows], {"names": members.names})
 
 
@@ -110,7 +118,7 @@ def decide_in_memory(
 
 
 def _members(rules: Rules, unit: SourceUnit) -> tuple[int, Members]:
-    return unit.number, members_of(windows_of_unit(rules, unit), rules)
+    return unit.number, _members_of(unit.windows(rules), rules)
 
 
 def _lookup(
@@ -122,3 +130,51 @@ def _lookup(
     starts, splits = places
     edges = starts.read(_START, number, number + 2).tolist()
     return SplitLookup(Members(members.read(dtype)).keys, splits.read(_SPLIT, *edges))
+
+
+def _members_of(windows: Windows, rules: Rules) -> Members:
+    """Collect the members of the windows, whose splits are not decided yet.
+
+    Raises:
+        BadFeatures: a path names an invalid split, or there are too many splits.
+    """
+    recipe, rows = rules.recipe, windows.rows
+    found = np.zeros(len(rows), dtype=member_dtype(rules))
+    found["key"] = windows.keys(rules)
+    names: tuple[str, ...] = ()
+    order = ["key"]
+    if rules.previous_seed is not None:
+        found["old"] = hash_each(windows.groups, rules.previous_seed)
+    if recipe.stratify:
+        found["label"] = hash_each([row.label or "" for row in rows], 0)
+        order.append("label")
+    if recipe.split_pattern is not None:
+        names = _match_paths(rows, recipe.split_pattern, found["split"])
+    found = found[np.lexsort([found[name] for name in reversed(order)])]
+    first = run_starts(*(found[name] for name in order))
+    if recipe.stratify:
+        found["records"][first] = np.diff(np.r_[first, len(found)])
+    return Members(found[first], names)
+
+
+def _match_paths(rows: Sequence[Row], text: str, splits: NDArray[np.uint8]) -> tuple[str, ...]:
+    """Write the number of each row's split into *splits*; return the names by number."""
+    pattern = compile_pattern(text)
+    by_path: dict[str, int] = {}
+    names: dict[str, int] = {}
+    for at, row in enumerate(rows):
+        path = row.path
+        if path not in by_path:
+            split = split_of_path(pattern, path)
+            by_path[path] = NO_SPLIT
+            if split is not None:
+                by_path[path] = names.setdefault(check_split_name(split, where=path), len(names))
+            if len(names) > MOST_SPLITS:
+                raise BadFeatures(
+                    expected=f"at most {MOST_SPLITS} splits",
+                    found=f"{split!r} besides {len(names) - 1} others",
+                    where=path,
+                    hint="The group split of --split-pattern may match too much.",
+                )
+        splits[at] = by_path[path]
+    return tuple(names)

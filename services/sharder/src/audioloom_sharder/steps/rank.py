@@ -1,4 +1,4 @@
-"""Scan every features file, then rank every range of hashes; no payload moves yet.
+"""Scan every features file, rank every range of hashes, and list the groups; no payload moves yet.
 
 A scan file begins with a header: where each range begins in each section, and the windows of each
 split in each range. So a task that ranks a range opens each scan file once and reads its part.
@@ -7,28 +7,35 @@ A file of ranks holds the groups of its range, the start of each features file i
 ranks.
 """
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import NoReturn
 
 import numpy as np
-from audioloom_manifest.receipts import Receipt
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.receipts import Receipt, publish_receipt
 from audioloom_storage import open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
+from audioloom_sharder.formats.names import groups_path
 from audioloom_sharder.inputs.rows import rows_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.ranking import count_distinct, range_starts, ranks
+from audioloom_sharder.splits.groups_file import GROUP, header, merge_groups
+from audioloom_sharder.splits.previous_run import SPLITS_ROLE
 from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.steps.groups import merge_whole
 from audioloom_sharder.steps.job import (
+    GROUPS,
     RANKS,
     SCANS,
     Job,
     StoredArray,
     files_in,
     publish_arrays,
+    unit_name,
+    write_named,
 )
 from audioloom_sharder.windows.metadata_scan import COUNTED, SECTIONS, SUMMARY, scan
 
@@ -39,9 +46,17 @@ class DuplicateWindowError(Exception):
     """Two rows, its arguments, are the same window; the driver knows their files."""
 
 
+class TornGroupError(Exception):
+    """A group lies in two splits; the driver knows its name (`raise_torn`).
+
+    Its arguments are the hash of the first such group, the number of such groups, and the numbers
+    of the features files that hold the first.
+    """
+
+
 def scan_source(job: Job, unit: SourceUnit) -> Receipt:
     """Scan a features file: a unit of the first step."""
-    found, summary = scan(unit.table(job.rules), job.rules, unit.lookup())
+    found, summary = scan(unit.windows(job.rules), job.rules)
     sections = [found[name] for name in SECTIONS]
     starts = [range_starts(one[(one.dtype.names or ())[0]], job.ranges) for one in sections]
     parts = np.split(found["records"]["split"], starts[0][1:-1])
@@ -71,6 +86,20 @@ def rank_range(job: Job, scans: StoredArray, number: int) -> Receipt:
     return publish_arrays(job, RANKS, number, arrays, {"counted": asdict(counted)})
 
 
+def merge_whole(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Merge the groups (`GROUP`) of each unit, and refuse a group in two splits.
+
+    Raises:
+        TornGroupError: a group lies in two splits.
+    """
+    groups = merge_groups(parts)
+    twice = groups["group"][1:][groups["group"][1:] == groups["group"][:-1]]
+    if len(twice):
+        holding = [at for at, part in enumerate(parts) if (part["group"] == twice[0]).any()]
+        raise TornGroupError(int(twice[0]), len(np.unique(twice)), holding)
+    return groups
+
+
 def _read_range(
     job: Job, scans: StoredArray, number: int
 ) -> tuple[NDArray[np.int64], dict[str, list[NDArray[np.void]]]]:
@@ -88,16 +117,36 @@ def _read_range(
     return before, found
 
 
+def publish_groups(job: Job, ranks: StoredArray, groups: int, number: int) -> Receipt:
+    """Write the splits file of this many groups: a unit that holds one range of hashes at a time.
+
+    *ranks* is the table of the files of ranks, which hold the groups of each range.
+    """
+
+    def chunks() -> Iterator[bytes]:
+        yield header(groups)
+        for merged, *_ in files_in(job, RANKS, ranks):
+            yield merged.read(GROUP).tobytes()
+
+    sha256 = hashlib.sha256()
+    size = 0
+    for chunk in chunks():
+        sha256.update(chunk)
+        size += len(chunk)
+    path = groups_path(sha256.hexdigest())
+    write_named(job.folder / path, chunks(), size)()
+    entry = FileEntry(
+        path=path, bytes=size, sha256=sha256.hexdigest(), role=SPLITS_ROLE, records=groups
+    )
+    unit = unit_name(job, GROUPS, number)
+    return publish_receipt(job.folder, Receipt(unit=unit, attempt=job.attempt, files=(entry,)))
+
+
 def ranks_of(job: Job, ranks: StoredArray, number: int, records: StoredArray) -> NDArray[np.void]:
-    """Return row, split and rank of every record of a features file, ordered by row.
+    """Return row, split and rank of every record of features file *number*, ordered by row.
 
-    An omitted row has no record, a repeated row has several.
-
-    Args:
-        job: of the run.
-        ranks: the table of ranks.
-        number: of the features file.
-        records: the section of its scan file.
+    An omitted row has no record, a repeated row has several. *ranks* is the table of the files of
+    ranks, and *records* the section of the features file's scan file.
     """
     scanned, parts = records.read(SECTIONS["records"]), []
     for _, starts, values in files_in(job, RANKS, ranks):
@@ -122,4 +171,28 @@ def raise_duplicate(
         found=f"window {one.window} of channel {one.channel} of {one.path} twice",
         where=" and ".join(files),
         hint="Give features runs that do not overlap, or scan the recordings once.",
+    ) from error
+
+
+def raise_torn(error: TornGroupError, units: Sequence[SourceUnit], rules: Rules) -> NoReturn:
+    """Read the files again for the group and a recording in each split, and raise BadFeatures."""
+    torn, count, numbers = error.args
+    holding = [units[number] for number in numbers]
+    name = ""
+    examples: dict[str, str] = {}
+    for unit in holding:
+        windows = unit.windows(rules)
+        for at in np.flatnonzero(windows.group_hash == np.uint64(torn)).tolist():
+            name, path = windows.groups[at], windows.rows[at].path
+            split = rules.splits[windows.split[at]]
+            examples[split] = min(path, examples.get(split, path))
+    more = f" (and {count - 1:,} other groups)" if count > 1 else ""
+    raise BadFeatures(
+        expected="every group in one split",
+        found=f"{name!r:.100} in "
+        + " and ".join(f"{split} ({path})" for split, path in sorted(examples.items()))
+        + more,
+        where=", ".join(sorted({str(unit.folder) for unit in holding})),
+        hint="A model would be tested on what it was trained on: correct the pattern or the table,"
+        " or the groups.",
     ) from error

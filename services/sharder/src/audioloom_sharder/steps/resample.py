@@ -23,7 +23,7 @@ from audioloom_sharder.balance.resampling import (
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.io.executor import RunUnits
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.steps.decide_splits import SourceUnit, windows_of_unit
+from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.windows.selection import resampled_windows
 
 _MOST_LABELS = 10_000
@@ -64,8 +64,8 @@ def resampled(rules: Rules, units: Sequence[SourceUnit], run_units: RunUnits) ->
 
 
 def _count(rules: Rules, unit: SourceUnit) -> Histograms:
-    return count_labels(*resampled_windows(windows_of_unit(rules, unit), rules))
+    return count_labels(*resampled_windows(unit.windows(rules), rules))
 
 
 def _hashes(rules: Rules, cuts: Mapping[str, Cut], unit: SourceUnit) -> dict[str, list[int]]:
-    return hashes_in_cuts(*resampled_windows(windows_of_unit(rules, unit), rules), cuts)
+    return hashes_in_cuts(*resampled_windows(unit.windows(rules), rules), cuts)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import compress
 
 import numpy as np
-import pyarrow as pa
 from audioloom_manifest.records.example import encoded_size
 from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES
 from numpy.typing import NDArray
@@ -19,10 +18,10 @@ from pydantic import TypeAdapter
 from audioloom_sharder.inputs.rows import Row
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.groups_file import GROUP, merge_groups
-from audioloom_sharder.splits.hashing import SplitLookup, group_hashes
+from audioloom_sharder.splits.hashing import group_hashes
 from audioloom_sharder.splits.ratios import NO_SPLIT
 from audioloom_sharder.statistics import NO_TARGETS, TargetSums, is_target, target_sums
-from audioloom_sharder.windows.selection import Windows, copies_of, record_of, windows_of
+from audioloom_sharder.windows.selection import Windows, copies_of, record_of
 
 _LONGEST_LABEL = 1000
 _PAIR = np.dtype([("high", "<u8"), ("split", "u1")])
@@ -73,11 +72,8 @@ Sections = dict[str, NDArray[np.void]]
 """The arrays of `SECTIONS`."""
 
 
-def scan(
-    table: pa.Table, rules: Rules, lookup: SplitLookup | None = None
-) -> tuple[Sections, Summary]:
-    """Scan the identity columns of one features file; the arguments are those of `windows_of`."""
-    windows = windows_of(table, rules, lookup)
+def scan(windows: Windows, rules: Rules) -> tuple[Sections, Summary]:
+    """Scan the windows of one features file."""
     faults = _faults(windows, rules)
     copies = copies_of(windows, rules)
     windows.split[windows.split == NO_SPLIT] = 0  # reported as a fault: nothing is written
