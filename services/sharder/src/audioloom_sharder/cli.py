@@ -21,7 +21,7 @@ def run() -> None:
     """Write the shards and commit their manifest; print its location."""
 
 
-@command(app, "RunSettings", "why:explain")
+@command(app, "RunSettings", "run:explain")
 def why() -> None:
     """Say why `run` would write shards again: what differs from the nearest finished run."""
 
@@ -36,7 +36,7 @@ def inspect() -> None:
     """Show what SHARDS holds and what it was made from."""
 
 
-@command(app, "ReportSettings", "report:report")
+@command(app, "ReportSettings", "inspect:report")
 def report() -> None:
     """Write a page of HTML about the balance of SHARDS."""
 

@@ -1,4 +1,4 @@
-"""`inspect`: show the content of a shards run, how it was made, and some records."""
+"""`inspect` and `report`: show the content of a shards run, and how it was made."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -11,6 +11,8 @@ from audioloom_manifest.kinds import ShardsManifest
 from audioloom_manifest.reader import Opened, read_manifest, resolve_input
 from audioloom_manifest.records.example import Record
 from audioloom_runs.cost import cost_facts
+from audioloom_runs.pages.report import write_report
+from audioloom_runs.pages.shards import shards_sections
 from audioloom_runs.tables import facts, size_text, table
 from audioloom_stage.escapes import printable
 from audioloom_stage.result import JSON, Result
@@ -21,7 +23,7 @@ from audioloom_sharder.commands.committed_run import run_data
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import decode_shard
 from audioloom_sharder.rules import Rules
-from audioloom_sharder.settings import InspectSettings
+from audioloom_sharder.settings import InspectSettings, ReportSettings
 from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
 from audioloom_sharder.steps.merge import SHARD_ROLE
 
@@ -56,6 +58,12 @@ def inspect(settings: InspectSettings) -> Result:
             "records": {name: [_object(one) for one in some] for name, some in records.items()},
         },
     )
+
+
+def report(settings: ReportSettings) -> Result:
+    """Write a page about a run, from the manifest alone."""
+    opened = read_manifest(settings.run, "shards")
+    return write_report(opened, shards_sections(opened.manifest), settings.to)
 
 
 def _head(opened: Opened[ShardsManifest]) -> str:

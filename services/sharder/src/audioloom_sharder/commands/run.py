@@ -1,4 +1,4 @@
-"""`run`: turn features into committed shards, step by step.
+"""`run`: turn features into committed shards, step by step; `why`: say why it would do so again.
 
 Ranks come from keyed hashes of the windows, so the place of a record depends on seed and content
 alone. Every step consists of units with receipts, so a killed run resumes where it stopped. Only
@@ -21,6 +21,7 @@ from audioloom_manifest.publication import Attempt, Committed, commit, find_comm
 from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 from audioloom_runs.attempts import new_attempt
 from audioloom_runs.cost import note_actual
+from audioloom_runs.why import Options, why
 from audioloom_stage.errors import Usage
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
@@ -55,7 +56,14 @@ log = structlog.get_logger()
 INTERMEDIATE = 4
 """Raised when intermediate files change, so that a run that was begun before does not go on."""
 
-LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
+_LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
+_NAMES = {
+    "algorithm": "the revision of the algorithm",
+    "class_weights": "--class-weights",
+    "split_table_sha256": "the table of --split-table",
+    "splits": "--split",
+}
+"""Of fields of the recipe whose option has another name."""
 
 Unit = TypeVar("Unit")
 
@@ -76,7 +84,7 @@ def run(settings: RunSettings) -> Result:
     if isinstance(request.split_source, SplitTable):
         # The recipe holds only the table's checksum; `verify` needs the location to find it.
         recorded["split_table"] = str(request.split_source.location)
-    attempt = new_attempt("sharder", recorded, libraries=LIBRARIES)
+    attempt = new_attempt("sharder", recorded, libraries=_LIBRARIES)
     attempt.cost.update(cost_of(request, settings.master, settings.slots))
     try:
         with executor(settings, root_of(request.plan.folder), attempt.counts) as run_units:
@@ -98,6 +106,13 @@ def run(settings: RunSettings) -> Result:
     return run_result(committed.opened, ours=committed.ours)
 
 
+def explain(settings: RunSettings) -> Result:
+    """Compare the shards run that the settings ask for with the nearest finished one."""
+    settings.check_configured()
+    attempt = new_attempt("sharder", {}, libraries=_LIBRARIES)
+    return why(request_run(settings).plan, attempt, Options(settings, _NAMES))
+
+
 def _write_run(
     request: RequestedRun, attempt: Attempt, run_units: RunUnits, began: float, cores: int
 ) -> Committed:
@@ -117,7 +132,10 @@ def _write_run(
     ranks = publish_table(job, steps.RANKS, ranked)
     publish = partial(rank.publish_groups, job, ranks, sum(counted.groups))
     listed = _do(job, steps.GROUPS, range(1), publish, run_units)
-    sources = encode.segment_units(job, units, scanned)
+    sources = [
+        encode.SegmentUnit(**vars(unit), records=steps.stored(job, steps.SCANS, scan, 1))
+        for unit, scan in zip(units, scanned, strict=True)
+    ]
     receipts = _write_shards(job, layout, sources, ranks, run_units)
     files = [entry for receipt in (*listed, *receipts) for entry in receipt.files]
     stats = stats_of(layout, job.rules, counted, receipts, summary.excluded)

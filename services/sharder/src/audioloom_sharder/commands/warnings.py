@@ -54,10 +54,10 @@ def warnings_of(
 
 
 def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
-    if not rules.has_target and len(layout.labels) == 1:
-        yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
     if rules.has_target:
         return
+    if len(layout.labels) == 1:
+        yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
     for split in layout.splits:
         missing = [label for label in layout.labels if label not in split.labels]
         if missing:

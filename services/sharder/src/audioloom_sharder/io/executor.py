@@ -41,7 +41,7 @@ def executor(
     On a cluster, *counts* receives the number of units that ran on a node with their blocks.
     """
     if settings.master == "inline":
-        yield _inline
+        yield lambda units, task: map(partial(_retry_once, task), units)
         return
     with ExitStack() as stack:
         session: list[SparkSession] = []
@@ -65,10 +65,6 @@ def executor(
             yield from run_units(session[0], units, patient, hosts=hosts, counts=counts)
 
         yield run
-
-
-def _inline(units: Sequence[Unit], task: Callable[[Unit], Answer]) -> Iterator[Answer]:
-    return map(partial(_retry_once, task), units)
 
 
 def _retry_once(task: Callable[[Unit], Answer], unit: Unit) -> Answer:

@@ -72,7 +72,7 @@ def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
         BadFeatures: some rows cannot become records, or no group falls into a requested split.
         InvalidOption: class weights are requested, but there is no split to train on.
     """
-    check_faults(summary, rules, where)
+    _check_faults(summary, rules, where)
     if not any(count.records for count in summary.splits.values()):
         raise BadFeatures(
             expected="windows that the filters take",
@@ -182,7 +182,7 @@ _FAULTS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def check_faults(summary: Summary, rules: Rules, where: str) -> None:
+def _check_faults(summary: Summary, rules: Rules, where: str) -> None:
     """Raise BadFeatures for the commonest fault of rows that cannot become records."""
     if not summary.faults:
         return

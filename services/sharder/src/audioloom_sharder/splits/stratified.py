@@ -52,7 +52,8 @@ def stratify(
     np.add.at(totals, label, records)
     parts = _scaled(ratios)
     needs = totals[:, None] * np.array(parts, np.int64)
-    _subtract_pinned(needs, group, label, records, pinned)
+    bound = pinned[group] != NO_SPLIT
+    np.subtract.at(needs, (label[bound], pinned[group][bound]), records[bound] * _ONE)
     order = np.lexsort((names, totals))
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order))
@@ -145,18 +146,6 @@ def _drift(need: Sequence[int], parts: Sequence[int]) -> list[int]:
     """Compute each split's shortfall of a label if the ratios divided the rest."""
     left = sum(need) // _ONE
     return [one - part * left for one, part in zip(need, parts, strict=True)]
-
-
-def _subtract_pinned(
-    needs: NDArray[np.int64],
-    group: NDArray[np.int32],
-    label: NDArray[np.intp],
-    records: NDArray[np.int64],
-    pinned: NDArray[np.uint8],
-) -> None:
-    split = pinned[group]
-    bound = split != NO_SPLIT
-    np.subtract.at(needs, (label[bound], split[bound]), records[bound] * _ONE)
 
 
 def _scaled(ratios: Sequence[Fraction]) -> list[int]:

@@ -9,7 +9,7 @@ entries follow the records::
 One file for each pair of features file and shard would mean millions of small files.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
@@ -30,12 +30,10 @@ from audioloom_sharder.sharding.assignment import place
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.steps.job import (
-    SCANS,
     SEGMENTS,
     Job,
     StoredArray,
     publish_unit,
-    stored,
 )
 from audioloom_sharder.steps.payload import WINDOW_BYTES, Payload
 from audioloom_sharder.steps.rank import ranks_of
@@ -60,16 +58,6 @@ class SegmentUnit(SourceUnit):
     """A features file with the place of its records in its scan file."""
 
     records: StoredArray
-
-
-def segment_units(
-    job: Job, units: Sequence[SourceUnit], scanned: Sequence[Receipt]
-) -> list[SegmentUnit]:
-    """Return one unit for each features file."""
-    return [
-        SegmentUnit(**vars(unit), records=stored(job, SCANS, scan, 1))
-        for unit, scan in zip(units, scanned, strict=True)
-    ]
 
 
 def make_segment(job: Job, layout: Layout, ranks: StoredArray, unit: SegmentUnit) -> Receipt:
