@@ -48,23 +48,17 @@ _ADVICE = "fewer features files: featurizer run --unit-bytes; larger shards: --s
 
 @dataclass(frozen=True)
 class Planned:
-    """The counts that the lines are computed from.
-
-    Attributes:
-        recordings: number of recordings.
-        windows: number of windows.
-        files: number of features files.
-        layout: the shards, as far as they can be predicted.
-        rules: of the run.
-        closure: bytes of the largest task that Spark sends to each unit.
-    """
+    """The counts that the lines are computed from."""
 
     recordings: int
     windows: int
     files: int
+    """Features files."""
     layout: Layout
+    """The shards, as far as they can be predicted."""
     rules: Rules
     closure: int = 0
+    """Bytes of the largest task that Spark sends to each unit."""
 
     @property
     def ranges(self) -> int:
@@ -90,11 +84,7 @@ class Planned:
 def expected_layout(windows: int, labels: Mapping[str, int], rules: Rules, where: str) -> Layout:
     """The shards of a run whose splits have exactly their ratios, the default ones if data decide.
 
-    Args:
-        windows: their number.
-        labels: windows of each label.
-        rules: of the run.
-        where: the inputs, for errors.
+    The run has so many *windows*, with so many of each label; *where* names the inputs in errors.
     """
     ratios = rules.recipe.splits or {
         name: float(ratio) for name, ratio in parse_ratios(DEFAULT_RATIOS).items()

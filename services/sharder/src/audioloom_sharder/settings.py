@@ -2,12 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from audioloom_runs.settings import (
-    CheckSettings,
-    GcSettings,
-    ListSettings,
-    RunName,
-)
+from audioloom_runs.settings import CheckSettings, GcSettings, ListSettings, RunName
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Settings
 from audioloom_stage.units import Size
@@ -89,10 +84,7 @@ class Assignment(Settings):
         "none", description="Balance train: drop common labels or repeat rare ones."
     )
     lanes: int | None = Field(
-        None,
-        ge=1,
-        le=5040,
-        description="Lanes of a split; replicas divide it. Default: by size.",
+        None, ge=1, le=5040, description="Lanes of a split; replicas divide it. Default: by size."
     )
     shards: int | None = Field(
         None, ge=1, le=1_000_000, description="Shards of the largest split, a multiple of --lanes."
@@ -185,10 +177,7 @@ class _SparkOrInline(SparkSettings):
 
 
 class _Read(_SparkOrInline):
-    master: str = Field(
-        "inline",
-        description="Spark master that reads, or inline: this process.",
-    )
+    master: str = Field("inline", description="Spark master that reads, or inline: this process.")
 
 
 class RunSettings(Assignment, _SparkOrInline):

@@ -8,7 +8,7 @@ The bytes depend only on the records and the release of Arrow, which both format
 Groups of rows end after a fixed number of rows, and the file holds no time, place or source.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO
 
@@ -94,23 +94,20 @@ def _columns(rules: Rules) -> pa.Schema:
 
 
 def _tables(records: Iterator[Record], rules: Rules) -> Iterator[pa.Table]:
-    rows = max(1, _GROUP_BYTES // rules.window_bytes)
+    rows, schema = max(1, _GROUP_BYTES // rules.window_bytes), _columns(rules)
     while some := list(islice(records, rows)):
-        yield _table(some, rules)
-
-
-def _table(records: Sequence[Record], rules: Rules) -> pa.Table:
-    raw = b"".join(record.values for record in records)
-    values = np.frombuffer(raw, rules.dtype).astype(np.float32, copy=False)
-    sizes = [len(record.values) // rules.dtype.itemsize for record in records]
-    offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
-    lists = pa.ListArray.from_arrays(offsets, pa.array(values), type=_VALUES)
-    names = _columns(rules)
-    columns = [
-        pa.array([getattr(one, name) for one in records], _TYPES[name]) if name in _TYPES else lists
-        for name in names.names
-    ]
-    return pa.Table.from_arrays(columns, schema=names)
+        raw = b"".join(record.values for record in some)
+        values = np.frombuffer(raw, rules.dtype).astype(np.float32, copy=False)
+        sizes = [len(record.values) // rules.dtype.itemsize for record in some]
+        offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
+        lists = pa.ListArray.from_arrays(offsets, pa.array(values), type=_VALUES)
+        columns = [
+            pa.array([getattr(one, name) for one in some], _TYPES[name])
+            if name in _TYPES
+            else lists
+            for name in schema.names
+        ]
+        yield pa.Table.from_arrays(columns, schema=schema)
 
 
 def _records(batch: pa.RecordBatch, rules: Rules) -> Iterator[Record]:

@@ -79,8 +79,8 @@ def read_entries(
     stream: BinaryIO, entries: StoredArray, starts: StoredArray, shards: range
 ) -> tuple[NDArray[np.int64], NDArray[np.void]]:
     """Read the shard and the entry of each record of consecutive *shards* in a segment."""
-    edges = starts.read_from(stream, _START, shards.start, shards.stop + 1)
-    found = entries.read_from(stream, ENTRY, int(edges[0]), int(edges[-1]))
+    edges = starts.read(_START, shards.start, shards.stop + 1, stream)
+    found = entries.read(ENTRY, int(edges[0]), int(edges[-1]), stream)
     return np.repeat(np.arange(shards.start, shards.stop), np.diff(edges)), found
 
 

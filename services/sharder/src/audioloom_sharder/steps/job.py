@@ -19,7 +19,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -199,19 +199,19 @@ class StoredArray(NamedTuple):
     offset: int
     size: int
 
-    def read(self, dtype: np.dtype[Any], begin: int = 0, end: int | None = None) -> NDArray[Any]:
-        """Read the items from *begin* to *end*."""
-        with open_read(self.location) as stream:
-            return self.read_from(stream, dtype, begin, end)
-
-    def read_from(
-        self, stream: BinaryIO, dtype: np.dtype[Any], begin: int = 0, end: int | None = None
+    def read(
+        self,
+        dtype: np.dtype[Any],
+        begin: int = 0,
+        end: int | None = None,
+        stream: BinaryIO | None = None,
     ) -> NDArray[Any]:
-        """Read the items from *begin* to *end* of the open file."""
+        """Read the items from *begin* to *end*, from an open *stream* of the file if given."""
         end = self.size // dtype.itemsize if end is None else end
         start, size = self.offset + begin * dtype.itemsize, (end - begin) * dtype.itemsize
-        stream.seek(start)
-        data = stream.read(size)
+        with open_read(self.location) if stream is None else nullcontext(stream) as file:
+            file.seek(start)
+            data = file.read(size)
         if len(data) != size:
             raise DamagedRecord(
                 expected=f"{size} bytes at {start}",

@@ -109,11 +109,11 @@ def _read_range(
     found: dict[str, list[NDArray[np.void]]] = {name: [] for name in SECTIONS}
     for first, *sections in files_in(job, SCANS, scans):
         with open_read(first.location) as stream:
-            header = first.read_from(stream, _INT)
+            header = first.read(_INT, stream=stream)
             starts = header[:edges].reshape(len(SECTIONS), -1)[:, number : number + 2].tolist()
             before += header[edges:].reshape(-1, splits)[:number].sum(axis=0)
             for name, section, edge in zip(SECTIONS, sections, starts, strict=True):
-                found[name].append(section.read_from(stream, SECTIONS[name], *edge))
+                found[name].append(section.read(SECTIONS[name], *edge, stream=stream))
     return before, found
 
 
@@ -151,8 +151,8 @@ def ranks_of(job: Job, ranks: StoredArray, number: int, records: StoredArray) ->
     scanned, parts = records.read(SECTIONS["records"]), []
     for _, starts, values in files_in(job, RANKS, ranks):
         with open_read(starts.location) as stream:
-            edges = starts.read_from(stream, _INT, number, number + 2).tolist()
-            parts.append(values.read_from(stream, _INT, *edges))
+            edges = starts.read(_INT, number, number + 2, stream).tolist()
+            parts.append(values.read(_INT, *edges, stream=stream))
     found = np.empty(len(scanned), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
     found["row"], found["split"] = scanned["row"], scanned["split"]
     found["rank"] = np.concatenate(parts)

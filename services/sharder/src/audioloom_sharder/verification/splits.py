@@ -20,17 +20,17 @@ from audioloom_sharder.inputs.manifests import open_inputs
 from audioloom_sharder.io.executor import RunUnits
 from audioloom_sharder.recipe import rules_of
 from audioloom_sharder.rules import Rules
+from audioloom_sharder.splits.assign import SplitSource
 from audioloom_sharder.splits.groups_file import merge_groups
 from audioloom_sharder.splits.hashing import SplitLookup, group_hashes, split_of
 from audioloom_sharder.splits.previous_run import (
     SPLITS_ROLE,
-    PreviousRun,
     open_previous_run,
     read_groups,
     splits_entry,
 )
 from audioloom_sharder.splits.ratios import NO_SPLIT, compile_pattern, split_of_path
-from audioloom_sharder.splits.table import SplitTable, open_split_table
+from audioloom_sharder.splits.table import open_split_table
 from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
 from audioloom_sharder.windows.metadata_scan import scan
 
@@ -108,8 +108,11 @@ def reopen_inputs(
     """
     features = [one for one in opened.manifest.inputs if one.kind == "features"]
     inputs = open_inputs([_same(opened, reference) for reference in features])
-    source = _previous_run(opened) or _split_table(opened, table)
-    rules = rules_of(opened.manifest.recipe, inputs, source)
+    recipe, source = opened.manifest.recipe, _split_table(opened, table)
+    if reference := previous_run_reference(opened):
+        place = _same(opened, reference)
+        source = open_previous_run(place, opened.root, sorted(recipe.splits))
+    rules = rules_of(recipe, inputs, source)
     return decide_in_memory(inputs, rules, source, run_units)
 
 
@@ -127,15 +130,7 @@ def _same(opened: Opened[ShardsManifest], reference: InputRef) -> str:
     return str(place)
 
 
-def _previous_run(opened: Opened[ShardsManifest]) -> PreviousRun | None:
-    reference = previous_run_reference(opened)
-    if reference is None:
-        return None
-    splits = sorted(opened.manifest.recipe.splits)
-    return open_previous_run(_same(opened, reference), opened.root, splits)
-
-
-def _split_table(opened: Opened[ShardsManifest], place: str | None) -> SplitTable | None:
+def _split_table(opened: Opened[ShardsManifest], place: str | None) -> SplitSource:
     expected = opened.manifest.recipe.split_table_sha256
     if expected is None:
         return None
