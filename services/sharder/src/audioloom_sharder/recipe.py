@@ -11,7 +11,7 @@ from audioloom_sharder.inputs.manifests import Inputs, open_inputs
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, LANES, Assignment, split_words
 from audioloom_sharder.splits.assign import SplitSource
-from audioloom_sharder.splits.previous_run import PreviousRun, open_previous_run
+from audioloom_sharder.splits.groups_file import PreviousRun, open_previous_run
 from audioloom_sharder.splits.ratios import parse_ratios
 from audioloom_sharder.splits.table import SplitTable, open_split_table
 

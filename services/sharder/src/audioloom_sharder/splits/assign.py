@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.rules import Rules
+from audioloom_sharder.splits.groups_file import PreviousRun
 from audioloom_sharder.splits.hashing import SplitLookup, run_starts, split_of
-from audioloom_sharder.splits.previous_run import PreviousRun
 from audioloom_sharder.splits.ratios import MOST_SPLITS, NO_SPLIT
 from audioloom_sharder.splits.stratified import stratify
 from audioloom_sharder.splits.table import SplitTable

@@ -23,8 +23,7 @@ from audioloom_sharder.formats.names import groups_path
 from audioloom_sharder.inputs.rows import rows_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.ranking import count_distinct, range_starts, ranks
-from audioloom_sharder.splits.groups_file import GROUP, header, merge_groups
-from audioloom_sharder.splits.previous_run import SPLITS_ROLE
+from audioloom_sharder.splits.groups_file import GROUP, SPLITS_ROLE, header, merge_groups
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.steps.job import (
     GROUPS,
@@ -112,8 +111,8 @@ def _read_range(
             header = first.read(_INT, stream=stream)
             starts = header[:edges].reshape(len(SECTIONS), -1)[:, number : number + 2].tolist()
             before += header[edges:].reshape(-1, splits)[:number].sum(axis=0)
-            for name, section, edge in zip(SECTIONS, sections, starts, strict=True):
-                found[name].append(section.read(SECTIONS[name], *edge, stream=stream))
+            for name, section, (begin, end) in zip(SECTIONS, sections, starts, strict=True):
+                found[name].append(section.read(SECTIONS[name], begin, end, stream))
     return before, found
 
 
@@ -151,8 +150,8 @@ def ranks_of(job: Job, ranks: StoredArray, number: int, records: StoredArray) ->
     scanned, parts = records.read(SECTIONS["records"]), []
     for _, starts, values in files_in(job, RANKS, ranks):
         with open_read(starts.location) as stream:
-            edges = starts.read(_INT, number, number + 2, stream).tolist()
-            parts.append(values.read(_INT, *edges, stream=stream))
+            begin, end = starts.read(_INT, number, number + 2, stream).tolist()
+            parts.append(values.read(_INT, begin, end, stream))
     found = np.empty(len(scanned), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
     found["row"], found["split"] = scanned["row"], scanned["split"]
     found["rank"] = np.concatenate(parts)

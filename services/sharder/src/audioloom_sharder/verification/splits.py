@@ -21,14 +21,14 @@ from audioloom_sharder.io.executor import RunUnits
 from audioloom_sharder.recipe import rules_of
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import SplitSource
-from audioloom_sharder.splits.groups_file import merge_groups
-from audioloom_sharder.splits.hashing import SplitLookup, group_hashes, split_of
-from audioloom_sharder.splits.previous_run import (
+from audioloom_sharder.splits.groups_file import (
     SPLITS_ROLE,
+    merge_groups,
     open_previous_run,
     read_groups,
     splits_entry,
 )
+from audioloom_sharder.splits.hashing import SplitLookup, group_hashes, split_of
 from audioloom_sharder.splits.ratios import NO_SPLIT, compile_pattern, split_of_path
 from audioloom_sharder.splits.table import open_split_table
 from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
