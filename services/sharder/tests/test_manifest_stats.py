@@ -7,11 +7,7 @@ from pathlib import Path
 from statistics import mean, pvariance
 
 import numpy as np
-from sharder_features import (
-    Window,
-    make_features,
-    windows,
-)
+from sharder_features import Window, make_features, windows
 from sharder_runs import committed, records_of
 
 ROWS = windows(120, each=2)

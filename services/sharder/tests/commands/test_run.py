@@ -6,10 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from sharder_features import (
-    make_features,
-    windows,
-)
+from sharder_features import make_features, windows
 from sharder_runs import committed, contents
 
 ROWS = windows(120, each=2)

@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 from audioloom_manifest.kinds import Headerless
-from sharder_features import (
-    commit_features,
-    feature_of,
-    make_features,
-    parquet_of,
-    windows,
-)
+from sharder_features import commit_features, feature_of, make_features, parquet_of, windows
 from sharder_forging import relist
 from sharder_runs import edit_manifest
 

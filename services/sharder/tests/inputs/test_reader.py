@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_sharder.inputs import reader
-from sharder_features import (
-    feature_of,
-    make_features,
-    values_of,
-    windows,
-)
+from sharder_features import feature_of, make_features, values_of, windows
 from sharder_runs import features_file
 
 ROWS = windows(120, each=2)

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_sharder.sharding.layout import SplitLayout
-from sharder_features import (
-    REAL,
-    Window,
-    feature_of,
-    make_features,
-    windows,
-)
+from sharder_features import REAL, Window, feature_of, make_features, windows
 from sharder_runs import committed
 
 

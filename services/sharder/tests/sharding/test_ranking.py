@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from audioloom_sharder.sharding.ranking import (
-    count_distinct,
-    range_starts,
-    ranges_for,
-    ranks,
-)
+from audioloom_sharder.sharding.ranking import count_distinct, range_starts, ranges_for, ranks
 from audioloom_sharder.windows.metadata_scan import SECTIONS
 from hypothesis import given
 from hypothesis import strategies as st

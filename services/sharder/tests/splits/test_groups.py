@@ -6,11 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sharder_features import (
-    Window,
-    make_features,
-    windows,
-)
+from sharder_features import Window, make_features, windows
 from sharder_runs import committed, records_of
 
 ROWS = windows(120, each=2)

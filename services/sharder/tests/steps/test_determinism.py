@@ -11,12 +11,7 @@ import pytest
 from audioloom_manifest.parquet import feature_bytes
 from audioloom_sharder.inputs import reader
 from audioloom_sharder.steps import encode, merge
-from sharder_features import (
-    REAL,
-    feature_of,
-    make_features,
-    windows,
-)
+from sharder_features import REAL, feature_of, make_features, windows
 from sharder_runs import committed, contents
 
 ROWS = windows(120, each=2)

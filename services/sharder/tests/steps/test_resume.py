@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_sharder.steps import job
-from sharder_features import (
-    make_features,
-    windows,
-)
+from sharder_features import make_features, windows
 from sharder_runs import committed, contents
 
 ROWS = windows(120, each=2)

@@ -6,12 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sharder_features import (
-    Window,
-    make_features,
-    relabelled,
-    windows,
-)
+from sharder_features import Window, make_features, relabelled, windows
 
 ROWS = windows(120, each=2)
 

@@ -8,13 +8,7 @@ from pathlib import Path
 import numpy as np
 from audioloom_manifest.records.example import decode
 from audioloom_manifest.records.tfrecord import read
-from sharder_features import (
-    Window,
-    feature_of,
-    make_features,
-    values_of,
-    windows,
-)
+from sharder_features import Window, feature_of, make_features, values_of, windows
 from sharder_runs import committed, records_of
 
 ROWS = windows(120, each=2)

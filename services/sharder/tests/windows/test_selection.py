@@ -6,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sharder_features import (
-    make_features,
-    windows,
-)
+from sharder_features import make_features, windows
 from sharder_forging import relist
 from sharder_runs import committed, contents
 

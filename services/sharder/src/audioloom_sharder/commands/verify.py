@@ -102,11 +102,9 @@ def _check(
         wrong, elsewhere = compare_groups(table, parts, decided.splits)
         problems += wrong
         claims = replace(claims, wrong=elsewhere)
-    shards: list[Findings] = []
     with progress(len(pairs), "reading shards", "shards") as bar:
-        for seen in bar.over(run_units(pairs, partial(check_shard, claims))):
-            shards.append(seen)
-            problems += seen.problems
+        shards = list(bar.over(run_units(pairs, partial(check_shard, claims))))
+    problems += [problem for seen in shards for problem in seen.problems]
     whole = total_findings(shards)
     problems += _check_stats(opened, shards)
     problems += check_label_stats(opened)
@@ -174,9 +172,8 @@ def _check_inputs(
 ) -> list[str]:
     """Check that the shards hold every window of the features exactly once, unchanged."""
     task = partial(expected_findings, rules, opened.manifest.stats.labels)
-    parts: list[Findings] = []
     with progress(len(units), "reading features", "files") as bar:
-        parts.extend(bar.over(run_units(units, task)))
+        parts = list(bar.over(run_units(units, task)))
     whole = total_findings(parts)
     problems = [problem for part in parts for problem in part.problems]
     problems += check_resampling(opened, whole.offered)

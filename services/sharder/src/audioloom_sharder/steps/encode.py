@@ -29,12 +29,7 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.assignment import place
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.steps.job import (
-    SEGMENTS,
-    Job,
-    StoredArray,
-    publish_unit,
-)
+from audioloom_sharder.steps.job import SEGMENTS, Job, StoredArray, publish_unit
 from audioloom_sharder.steps.payload import WINDOW_BYTES, Payload
 from audioloom_sharder.steps.rank import ranks_of
 from audioloom_sharder.windows.selection import record_of

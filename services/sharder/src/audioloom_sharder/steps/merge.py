@@ -22,11 +22,7 @@ from audioloom_sharder.formats.codec import encode_shard
 from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.layout import Layout, SplitLayout
-from audioloom_sharder.statistics import (
-    COEFFICIENT_SUMS,
-    CoefficientSums,
-    coefficient_sums,
-)
+from audioloom_sharder.statistics import COEFFICIENT_SUMS, CoefficientSums, coefficient_sums
 from audioloom_sharder.steps.encode import read_entries
 from audioloom_sharder.steps.job import (
     DAMAGED_HINT,

@@ -172,7 +172,11 @@ def _read_shard(claims: RunClaims, shard: FileEntry, seen: Findings) -> NDArray[
                 held.clear()
     seen.coefficients += coefficient_sums(held, rules.feature, where=where)
     seen.targets = target_sums(one.target for one in records if is_target(one.target))
-    _check_entry(where, shard, seen)
+    if seen.records != shard.records:
+        seen.report(f"{where}: expected {shard.records} records, found {seen.records}")
+    if shard.labels is not None and seen.labels != shard.labels:
+        expected = shard.labels
+        seen.report(f"{where}: expected {expected} of each label, found {dict(seen.labels)}")
     if rules.is_stream:
         _check_unpacked(where, shard.uncompressed, sum(row[1] for row in rows), plain, seen)
     for at, record in enumerate(records):
@@ -181,15 +185,6 @@ def _read_shard(claims: RunClaims, shard: FileEntry, seen: Findings) -> NDArray[
         seen.report(f"{where}: {problem}")
     _check_order(where, claims, records, seen)
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
-
-
-def _check_entry(where: Location, claimed: FileEntry, seen: Findings) -> None:
-    """Check the claims of the list of files about a shard, except its bytes."""
-    if seen.records != claimed.records:
-        seen.report(f"{where}: expected {claimed.records} records, found {seen.records}")
-    if claimed.labels is not None and seen.labels != claimed.labels:
-        expected = claimed.labels
-        seen.report(f"{where}: expected {expected} of each label, found {dict(seen.labels)}")
 
 
 def _check_unpacked(
