@@ -59,7 +59,7 @@ def test_every_label_is_taken_equally_often(
         for label, found in hashes_in_cuts(*part, cuts).items():
             near.setdefault(label, []).extend(found)
     counts = Counter(labels)
-    rules = copies_per_label(counts, way, cuts, near)  # type: ignore[arg-type]
+    rules = copies_per_label(cuts, near)
     times = copies_of_windows(labels, hashes, rules)
     aim = min(counts.values()) if way == "under" else max(counts.values())
     for label in counts:
@@ -75,7 +75,7 @@ def test_the_rule_is_that_of_a_sort() -> None:
     hashes = _hashes(5, 10, 2**64 - 1)
     histograms = sum_histograms([count_labels(labels, hashes)])
     cuts = find_cuts(histograms, "over")
-    rules = copies_per_label(Counter(labels), "over", cuts, hashes_in_cuts(labels, hashes, cuts))
+    rules = copies_per_label(cuts, hashes_in_cuts(labels, hashes, cuts))
     assert (1, 0) == rules["a"]
     assert 2 == rules["b"][0]
     lowest = min(range(7, 10), key=lambda at: tuple(hashes[at]))
@@ -86,7 +86,7 @@ def test_the_rule_is_that_of_a_sort() -> None:
 def test_labels_without_a_rule_are_taken_once() -> None:
     """What is no label of the split that is resampled."""
     assert [1, 1] == copies_of_windows(["x", "y"], _hashes(1, 2, 9), {}).tolist()
-    assert {} == copies_per_label({}, "over", {}, {})
+    assert {} == copies_per_label(find_cuts({}, "over"), {})
 
 
 # --- the whole stage ------------------------------------------------------------------------------

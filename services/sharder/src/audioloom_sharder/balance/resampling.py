@@ -24,8 +24,12 @@ Copies = tuple[int, int]
 
 
 class Cut(NamedTuple):
-    """The place of a threshold: a bin of the histogram, and an index among the hashes there."""
+    """The whole copies of a label's windows, and the place of its threshold.
 
+    The place is a bin of the histogram (-1 without a threshold) and an index among the hashes there.
+    """
+
+    copies: int
     bin: int
     place: int
 
@@ -60,14 +64,16 @@ def sum_histograms(parts: Iterable[Histograms]) -> dict[str, NDArray[np.int64]]:
 
 
 def find_cuts(histograms: Mapping[str, NDArray[np.int64]], way: ResampleMode) -> dict[str, Cut]:
-    """Find the place of each label's threshold; labels taken in whole copies have none."""
-    wanted = _wanted({label: int(each.sum()) for label, each in histograms.items()}, way)
+    """Find the copies and the threshold of each label, in the order of the labels."""
+    counts = {label: int(each.sum()) for label, each in sorted(histograms.items())}
+    aim = (min if way == "under" else max)(counts.values(), default=0)
     cuts: dict[str, Cut] = {}
-    for label, (_, extra) in wanted.items():
-        if extra:
-            upto = np.cumsum(histograms[label])
-            at = int(np.searchsorted(upto, extra, side="right"))
-            cuts[label] = Cut(at, extra - int(upto[at - 1] if at else 0))
+    for label, count in counts.items():
+        copies, extra = divmod(aim, count)  # so many windows have one more
+        upto = np.cumsum(histograms[label])
+        at = int(np.searchsorted(upto, extra, side="right"))
+        place = extra - int(upto[at - 1] if at else 0)
+        cuts[label] = Cut(copies, at, place) if extra else Cut(copies, -1, 0)
     return cuts
 
 
@@ -85,18 +91,12 @@ def hashes_in_cuts(
 
 
 def copies_per_label(
-    counts: Mapping[str, int],
-    way: ResampleMode,
-    cuts: Mapping[str, Cut],
-    near: Mapping[str, Sequence[int]],
+    cuts: Mapping[str, Cut], near: Mapping[str, Sequence[int]]
 ) -> dict[str, Copies]:
-    """Make the rule of each label from its windows and its cut.
-
-    *near* holds all hashes of a label in the bin of its cut, in any order.
-    """
+    """Make the rule of each label; *near* holds all hashes in the bin of its cut, in any order."""
     return {
-        label: (whole, sorted(near[label])[cuts[label].place] if extra else 0)
-        for label, (whole, extra) in sorted(_wanted(counts, way).items())
+        label: (cut.copies, sorted(near[label])[cut.place] if cut.bin >= 0 else 0)
+        for label, cut in cuts.items()
     }
 
 
@@ -111,14 +111,6 @@ def copies_of_windows(
     low = np.array([bound & (2**64 - 1) for _, bound in each], np.uint64)[numbers]
     below = (hashes[:, 0] < high) | ((hashes[:, 0] == high) & (hashes[:, 1] < low))
     return np.asarray(whole + below)
-
-
-def _wanted(counts: Mapping[str, int], way: ResampleMode) -> dict[str, tuple[int, int]]:
-    """Return the whole copies of each label, and the number of its windows with one more."""
-    if not counts:
-        return {}
-    aim = min(counts.values()) if way == "under" else max(counts.values())
-    return {label: divmod(aim, count) for label, count in counts.items()}
 
 
 def _numbered(labels: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:

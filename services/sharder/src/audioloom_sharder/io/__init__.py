@@ -1,1 +1,1 @@
-"""The executor of units of work, and the memory that they reuse."""
+"""The executor of units of work, the memory that they reuse, and failures outside the sharder."""

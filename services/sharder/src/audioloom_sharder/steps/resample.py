@@ -50,15 +50,14 @@ def resampled(rules: Rules, units: Sequence[SourceUnit], run_units: RunUnits) ->
         )
     cuts = find_cuts(histograms, way)
     near: dict[str, list[int]] = {label: [] for label in cuts}
-    if cuts:
+    if any(cut.bin >= 0 for cut in cuts.values()):
         with progress(len(units), "finding thresholds", "files") as bar:
             for found in bar.over(run_units(units, partial(_hashes, rules, cuts))):
                 for label, hashes in found.items():
                     near[label] += hashes
-    counts = {label: int(each.sum()) for label, each in histograms.items()}
     resampling = {
         label: LabelCopies(copies=copies, one_more_below=f"{bound:032x}")
-        for label, (copies, bound) in copies_per_label(counts, way, cuts, near).items()
+        for label, (copies, bound) in copies_per_label(cuts, near).items()
     }
     return replace(rules, resampling=resampling)
 
