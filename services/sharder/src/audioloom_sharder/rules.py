@@ -40,14 +40,10 @@ class Rules:
         return tuple(Fraction(repr(ratio)) for _, ratio in sorted(self.recipe.splits.items()))
 
     @property
-    def from_data(self) -> bool:
-        """True if a pattern or a table names the splits."""
-        return not self.recipe.splits
-
-    @property
     def needs_lookup(self) -> bool:
         """True if splits depend on more than the group and the ratios."""
-        return self.from_data or self.recipe.stratify or self.previous_seed is not None
+        from_data = not self.recipe.splits  # a pattern or a table names them
+        return from_data or self.recipe.stratify or self.previous_seed is not None
 
     @cached_property
     def copies(self) -> dict[str, tuple[int, int]]:

@@ -26,7 +26,7 @@ Copies = tuple[int, int]
 class Cut(NamedTuple):
     """The whole copies of a label's windows, and the place of its threshold.
 
-    The place is a bin of the histogram (-1 without a threshold) and an index among the hashes there.
+    The place is a bin of the histogram, -1 without a threshold, and an index among its hashes.
     """
 
     copies: int
