@@ -46,7 +46,7 @@ def test_a_lost_history_is_told(root: Location, runs: dict[str, Opened[Any]]) ->
     assert "expected a file that the manifest names" in run.detail
     (entry,) = runs["second"].files("history")
     Path(runs["second"].folder.path, entry.path).write_text("{}")
-    assert "expected SHA-256" in by_name(root)["second"].detail
+    assert "It was changed after the commit" in by_name(root)["second"].detail
 
 
 @pytest.mark.parametrize("history", [None, 3, [3, {"epoch": "one"}, {"loss": 1.0}]])
