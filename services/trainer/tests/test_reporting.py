@@ -186,7 +186,7 @@ def test_a_run_has_its_page(trained: Trained, browser: Page) -> None:
     ):
         assert shown in text
     assert re.search(r"val/\d+/\d+", text)
-    assert re.search(r"right, from \d+ groups", text)
+    assert re.search(r"right, from \d+ groups?\b", text)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +223,13 @@ def test_numbers_have_their_loss_as_the_headline() -> None:
     for told in ("loss on val", "2.0000", "4 records, from 2 groups", "the mean of train: 8.0000"):
         assert told in text
     assert "interval" not in text
+
+
+def test_one_group_is_counted_in_the_singular() -> None:
+    """A page reads as a person would write it."""
+    assert "4 records, from 1 group<" in headline(
+        {"val": {"records": 4, "groups": 1, "scores": {"loss": 2.0}}}
+    )
 
 
 MATRIX = [[90, 0, 0, 1], [0, 5, 7, 0], [0, 2, 9, 0], [0, 0, 0, 99]]

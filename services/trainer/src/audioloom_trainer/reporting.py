@@ -22,6 +22,7 @@ from audioloom_runs.pages.parts import (
     table,
     wall_time_bar,
 )
+from audioloom_stage.terminal import counted
 
 from audioloom_trainer.runs.timeline import Interval, thinned
 
@@ -198,7 +199,7 @@ def headline(splits: Mapping[str, Any]) -> Markup:
 
 def _card(name: str, found: Mapping[str, Any]) -> Markup:
     scores, records = found["scores"], found["records"]
-    groups = f", from {found['groups']:,} groups" if found.get("groups") else ""
+    groups = f", from {counted(found['groups'], 'groups')}" if found.get("groups") else ""
     if "confusion" not in found:
         base = scores.get("mse_of_mean")
         beside = f"always answering the mean of train: {number(base)}" if base is not None else ""
