@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.evaluation.report import origins
+from audioloom_trainer.evaluation.split_scores import origins
 from audioloom_trainer.input.sampler import EpochOrder
 from audioloom_trainer.shards.shard_set import open_shards
 from shard_maker import make_shards

@@ -27,7 +27,7 @@ from audioloom_storage import (
     locate,
     walk,
 )
-from audioloom_trainer.evaluation import report
+from audioloom_trainer.evaluation import split_scores
 from audioloom_trainer.runs import artifacts, summaries
 from audioloom_trainer.runtime.retry import pauses, with_retries
 from shard_maker import make_shards
@@ -113,18 +113,18 @@ def test_storage_that_goes_away_at_the_end_is_waited_for(
 
     fail_once(artifacts, "publish", Unavailable("gone"))
     fail_once(publication, "publish", UnknownOutcome("gone"), landed=True)
-    fail_once(report, "read_bytes", Unavailable("gone"))
+    fail_once(split_scores, "read_bytes", Unavailable("gone"))
     fail_once(summaries, "file_sha256", Unavailable("gone"))
     shards = trained.root / "shards" / "demo"
     ran = trainer("run", shards, *SMALL, "--root", tmp_path, "--quiet")
     assert 0 == ran.code, ran.err
-    assert {artifacts, publication, report, summaries} == {module for module, _ in failed}
+    assert {artifacts, publication, split_scores, summaries} == {module for module, _ in failed}
     again = read_manifest(ran.out.strip(), expect="training-run")
     assert trained.run.manifest.identity == again.manifest.identity
     failed.clear()
     scored = trainer("evaluate", again.folder)
     assert 0 == scored.code, scored.err
-    assert {report} == {module for module, _ in failed}
+    assert {split_scores} == {module for module, _ in failed}
 
 
 @pytest.mark.slow

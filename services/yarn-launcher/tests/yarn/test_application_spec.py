@@ -1,3 +1,4 @@
+import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +9,21 @@ from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.limits import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.application_spec import (
+    CARRIED,
     HEARTBEAT_MS,
     Shape,
+    carry,
     check_fits,
     describe,
+    unwrap,
     write_heartbeat,
 )
 from audioloom_yarn_launcher.yarn.skein_application import import_skein
+from hypothesis import given
+from hypothesis import strategies as st
 
+NAMES = st.from_regex(r"[A-Z_][A-Z0-9_]{0,7}", fullmatch=True).map("OUR_".__add__)
+VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=40)
 SHAPE = Shape(
     run_folder="hdfs://nn/loom/runs/1f0e",
     launch="abc",
@@ -170,3 +178,42 @@ def test_the_jar_sets_what_skein_takes_half_of(tmp_path: Path) -> None:
     with zipfile.ZipFile(jar) as found:
         assert ["hadoop-site.xml"] == found.namelist()
         assert SITE.split() == found.read("hadoop-site.xml").decode().split()
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['{"a": 1}', "$HOME", "`id`", "a\\b", "{{PWD}}", '{"a":{"b":1}}', "a<CPS>b", "two\nlines"],
+)
+def test_what_a_script_would_change_is_wrapped_up(value: str) -> None:
+    """Quotes, dollars, backticks, backslashes, lines, and YARN's own signs."""
+    carried = carry({"A": value, "B": "plain"})
+    assert {"B", CARRIED} == set(carried)
+    assert {"A": value, "B": "plain"} == unwrap(carried)
+
+
+def test_what_arrives_by_itself_is_left_as_it_is() -> None:
+    """For the container too: a path, an address, a list; and all that a NodeManager reads."""
+    given = {
+        "LD_PRELOAD": "/lib/x.so",
+        "OPTIONS": "-Da='b c' {x} <y> #!*~",
+        "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS": "/a$b:/c:ro",
+    }
+    assert given == carry(given)
+
+
+def test_the_python_of_the_node_is_not_the_commands() -> None:
+    """What the container has of itself goes; what was asked for stays."""
+    there = {"PYTHONPATH": "/node", "PYTHONHOME": "/node", "A": "b"}
+    assert {"A": "b"} == unwrap(there)
+    assert {"A": "b", "PYTHONPATH": "mine"} == unwrap({**there, **carry({"PYTHONPATH": "mine"})})
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=3))
+def test_the_script_of_a_container_changes_nothing(variables: dict[str, str]) -> None:
+    """Written as YARN writes them, and read by a real shell."""
+    lines = [f'export {name}="{value}"\n' for name, value in carry(variables).items()]
+    script = "".join(lines) + "env -0"
+    ran = subprocess.run(["/bin/bash", "-c", script], capture_output=True, check=True, env={})
+    pairs = (line.decode().split("=", 1) for line in ran.stdout.split(b"\0") if line)
+    there = unwrap({name: value for name, value in pairs if name not in ("PWD", "SHLVL", "_")})
+    assert variables == there

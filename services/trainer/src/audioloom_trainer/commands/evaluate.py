@@ -31,7 +31,7 @@ from audioloom_storage import (
     publish,
 )
 
-from audioloom_trainer.evaluation.report import evaluation_report, with_mean_baseline
+from audioloom_trainer.evaluation.split_scores import evaluation_report, with_mean_baseline
 from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.checkpoint import Checkpoint, list_checkpoints, read_checkpoint

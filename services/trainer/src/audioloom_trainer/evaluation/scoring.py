@@ -19,8 +19,8 @@ from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import Outcome, make_evaluation_block
 from audioloom_trainer.distributed.strategy import Gang
 from audioloom_trainer.errors import LossExploded, NotFinite, NotProbabilities, WrongCount
-from audioloom_trainer.evaluation.report import SplitEvaluation
 from audioloom_trainer.evaluation.scores import Accumulator
+from audioloom_trainer.evaluation.split_scores import SplitEvaluation
 from audioloom_trainer.input.batches import (
     Batch,
     BatchReader,

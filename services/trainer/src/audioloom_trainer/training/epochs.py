@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from audioloom_trainer.distributed.consensus import make_weight_digest, require_consensus
 from audioloom_trainer.distributed.steps import Outcome, make_train_block
 from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
-from audioloom_trainer.evaluation.report import SplitEvaluation
 from audioloom_trainer.evaluation.scoring import Scoring
+from audioloom_trainer.evaluation.split_scores import SplitEvaluation
 from audioloom_trainer.models.state import snapshot
 from audioloom_trainer.runs.checkpoint import CheckpointWriter
 from audioloom_trainer.runs.progress import ProgressFile

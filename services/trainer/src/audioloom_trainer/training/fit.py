@@ -26,15 +26,15 @@ from audioloom_trainer.distributed.strategy import (
     make_strategy,
     versions,
 )
-from audioloom_trainer.evaluation.report import evaluation_report, with_mean_baseline
 from audioloom_trainer.evaluation.scoring import Scoring
+from audioloom_trainer.evaluation.split_scores import evaluation_report, with_mean_baseline
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.input.cache import open_cache
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.models.build import build_model, configuration
 from audioloom_trainer.models.keras_compat import library, metric_shapes
 from audioloom_trainer.models.state import restore, restore_weights, weights
-from audioloom_trainer.reporting import report
+from audioloom_trainer.report_page import report
 from audioloom_trainer.runs.artifacts import kept_sources, made, result_files, write_files
 from audioloom_trainer.runs.checkpoint import (
     Checkpoint,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from audioloom_trainer.evaluation.scores import binned, calibration, class_table
-from audioloom_trainer.reporting import headline, macro_f1, most_confused, report, wilson_interval
+from audioloom_trainer.report_page import headline, macro_f1, most_confused, report, wilson_interval
 from audioloom_trainer.runs.timeline import Interval
 from chromium_pipe import Page, browsing
 from hypothesis import given

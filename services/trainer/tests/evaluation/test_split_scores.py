@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from audioloom_manifest.kinds import TargetStats
 from audioloom_storage import locate
-from audioloom_trainer.evaluation import report
-from audioloom_trainer.evaluation.report import (
+from audioloom_trainer.evaluation import split_scores
+from audioloom_trainer.evaluation.scores import Accumulator
+from audioloom_trainer.evaluation.split_scores import (
     SplitEvaluation,
     evaluation_report,
     with_mean_baseline,
 )
-from audioloom_trainer.evaluation.scores import Accumulator
 from audioloom_trainer.runs.artifacts import result_files, write_files
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.shard_set import ShardSet, Split
@@ -107,7 +107,7 @@ def test_of_shards_that_do_not_say_the_mean(lacking: str) -> None:
 def reported(monkeypatch: pytest.MonkeyPatch, counts: Accumulator) -> dict[str, Any]:
     """The report of `val`, whose records come from a.wav, b.wav and so on, the worst first."""
     monkeypatch.setattr(
-        report,
+        split_scores,
         "origins",
         lambda _set, _split, at: [
             {"path": f"{name}.wav", "window": 0, "channel": -1}
