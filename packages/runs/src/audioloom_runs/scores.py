@@ -1,13 +1,12 @@
 """Format the scores of a training for people: a table, a line, and the end of a run."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 import structlog
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.reader import Opened
 
-from audioloom_runs.tables import table
+from audioloom_runs.tables import duration_text, table
 
 _BASELINES = ("chance", "majority", "mse_of_mean")
 _TINY, _HUGE = 1e-3, 1e6
@@ -22,7 +21,7 @@ def tell_scores(opened: Opened[TrainingRunManifest], seconds: float | None = Non
     report = next((str(opened.folder / file.path) for file in opened.files("report")), "")
     took, after = {}, ""
     if seconds is not None:
-        took, after = {"seconds": round(seconds, 1)}, f" after {timedelta(seconds=round(seconds))}"
+        took, after = {"seconds": round(seconds, 1)}, f" after {duration_text(seconds)}"
     log.info(
         "committed",
         readable=f"committed{after}; the report: {report}",

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
 from audioloom_manifest.feature_sample import FeatureSample
 from audioloom_manifest.kinds import FeaturesManifest
@@ -11,6 +10,7 @@ from audioloom_stage.escapes import safe_text
 from audioloom_runs.pages.charts import heat, heat_legend, histogram, meter
 from audioloom_runs.pages.markup import Child, Markup, element, joined
 from audioloom_runs.pages.parts import amounts, cut, facts, note, section, table, warning
+from audioloom_runs.tables import duration_text
 
 _MOST_ROWS = 50
 _MOST_GROUPS = 48
@@ -42,7 +42,7 @@ def _contents(manifest: FeaturesManifest) -> Iterator[tuple[str, str]]:
     yield "sample rate", f"{feature.sample_rate:,} Hz"
     yield "windows", f"{stats.windows:,} ({recipe.windows} of each recording)"
     yield "recordings", f"{stats.extracted:,} used, {stats.refused:,} refused"
-    yield "audio", f"{timedelta(seconds=round(stats.audio_seconds))}"
+    yield "audio", duration_text(stats.audio_seconds)
     if stats.agreement:
         yield "agreement", f"{stats.agreement.library} within {stats.agreement.deviation:g}"
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
 import structlog
 from audioloom_manifest.kinds import FeaturesManifest, RecordingsManifest
@@ -11,6 +10,7 @@ from audioloom_manifest.publication import Plan, commit
 from audioloom_manifest.reader import Opened
 from audioloom_manifest.receipts import Receipt
 from audioloom_runs.cost import note_actual
+from audioloom_runs.tables import duration_text
 from audioloom_stage.result import Result
 
 from audioloom_featurizer.attempts import committed_result, find_run, new_attempt
@@ -85,7 +85,7 @@ def extract_features(
     log.info(
         done,
         readable=f"{done} {stats.windows:,} windows of {stats.extracted:,} recordings,"
-        f" {stats.refused:,} refused, after {timedelta(seconds=round(time.monotonic() - began))}",
+        f" {stats.refused:,} refused, after {duration_text(time.monotonic() - began)}",
         windows=stats.windows,
     )
     return _result(committed.opened, already=not committed.ours)

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Any
 
-from audioloom_runs.tables import facts
+from audioloom_runs.tables import duration_text, facts
 from audioloom_stage.escapes import printable
 
 from audioloom_featurizer.summary.statistics import (
@@ -86,7 +85,7 @@ def _lengths(lengths: Lengths) -> Iterator[tuple[str, object]]:
     yield "shortest", f"{lengths.shortest:.3f} s"
     yield "median", f"{lengths.median:.3f} s"
     yield "longest", f"{lengths.longest:.3f} s"
-    yield "together", timedelta(seconds=round(lengths.total))
+    yield "together", duration_text(lengths.total)
     yield from ((kind, n) for kind, n in zip(_KINDS, lengths.counts, strict=True) if n)
 
 

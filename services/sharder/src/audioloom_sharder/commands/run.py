@@ -8,7 +8,6 @@ the last two steps move the payload, through one indexed file per features file.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from audioloom_manifest.publication import Attempt, Committed, commit, find_comm
 from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 from audioloom_runs.attempts import new_attempt
 from audioloom_runs.cost import note_actual
+from audioloom_runs.tables import duration_text
 from audioloom_runs.why import Options, why
 from audioloom_stage.errors import Usage
 from audioloom_stage.logs import bind
@@ -101,7 +101,7 @@ def run(settings: RunSettings) -> Result:
     log.info(
         done,
         readable=f"{done} {sum(split.records for split in splits.values()):,} records ({told})"
-        f" after {timedelta(seconds=round(time.monotonic() - began))}",
+        f" after {duration_text(time.monotonic() - began)}",
     )
     return run_result(committed.opened, ours=committed.ours)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
 from itertools import islice
 
 from audioloom_manifest.envelope import InputRef
@@ -10,6 +9,7 @@ from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.kinds import FeaturesManifest, TrainingRunStats
 from audioloom_manifest.publication import Attempt
 from audioloom_manifest.reader import read_manifest, resolve_input
+from audioloom_runs.tables import duration_text
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.terminal import counted
 from audioloom_storage import Location, StorageError
@@ -52,7 +52,7 @@ def provenance(
     """
     libraries = (f"{n} {v}" for n, v in attempt.versions.items() if n.lower() in _LIBRARIES)
     yield "date", f"{attempt.started:%Y-%m-%d %H:%M} UTC"
-    yield "duration", f"{timedelta(seconds=round(seconds))}" if seconds else ""
+    yield "duration", duration_text(seconds or None)
     yield "host", attempt.host
     yield "made by", f"audioloom-{attempt.producer.stage} {attempt.producer.version}"
     yield "versions", ", ".join(libraries)
