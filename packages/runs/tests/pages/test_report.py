@@ -44,7 +44,7 @@ def test_a_page_says_what_it_is_about(tmp_path: Path) -> None:
     manifest = features(["a"])
     report(manifest, element("p", "x"), to)
     text = to.read_text()
-    for told in (manifest.name, manifest.identity, "0:05:00", "recordings calls-2026"):
+    for told in (manifest.name, manifest.identity, "5 min 0 s", "recordings calls-2026"):
         assert told in text
 
 

@@ -28,7 +28,7 @@ def test_inputs_are_followed_to_their_recordings(tmp_path: Path) -> None:
     reference = commit_one(root).opened.reference(root)
     facts = dict(provenance(ATTEMPT, 3723.4, (reference,), root))
     assert f"features {reference.name} (recordings used: 1, refused: 0)" == facts["made from"]
-    assert "1:02:03" == facts["duration"]
+    assert "1 h 2 min" == facts["duration"]
     assert "node-7" == facts["host"]
     assert "audioloom-trainer 1.2.3" == facts["made by"]
     assert "keras 3" == facts["versions"]

@@ -11,6 +11,7 @@ from audioloom_storage import AlreadyExists, locate, open_read, publish
 
 from audioloom_runs.pages.markup import Markup, element, page
 from audioloom_runs.pages.parts import facts
+from audioloom_runs.tables import duration_text
 
 
 def write_report(opened: Opened[Any], sections: Markup, to: str) -> Result:
@@ -42,7 +43,7 @@ def _about(opened: Opened[Any]) -> Iterator[tuple[str, str]]:
     manifest = opened.manifest
     execution = manifest.execution
     yield "created", f"{manifest.created:%Y-%m-%d %H:%M} UTC"
-    yield "duration", f"{execution.finished - execution.started}"
+    yield "duration", duration_text((execution.finished - execution.started).total_seconds())
     yield "made by", f"audioloom-{manifest.producer.stage} {manifest.producer.version}"
     yield "host", execution.host
     yield "made from", ", ".join(f"{each.kind} {each.name}" for each in manifest.inputs)
