@@ -127,7 +127,7 @@ def expected(request: RequestedRun) -> Planned:
     labels = sum((Counter(one.stats.labels) for one in manifests), Counter())
     windows, rules = request.inputs.windows, request.rules
     layout = expected_layout(windows, labels, rules, request.inputs.where)
-    job = job_of(request, new_attempt("sharder", {}, libraries=()))
+    job = job_of(request, new_attempt("sharder", {}, libraries=()), request.plan.folder)
     table = StoredArray(job.folder_of(TABLES) / unit_name(job, TABLES, 0), 0, 0)
     tasks = (partial(task, job, layout, table) for task in (make_segment, make_shards))
     return Planned(

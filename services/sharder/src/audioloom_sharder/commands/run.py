@@ -26,7 +26,7 @@ from audioloom_stage.errors import Usage
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import Result
-from audioloom_storage import StorageError
+from audioloom_storage import Location, StorageError
 
 from audioloom_sharder.capacity import cost_of
 from audioloom_sharder.commands.committed_run import check_complete, run_result, stats_of
@@ -49,6 +49,7 @@ from audioloom_sharder.steps.decide_splits import (
 )
 from audioloom_sharder.steps.job import Job, StoredArray, publish_table, unit_name
 from audioloom_sharder.steps.resample import resampled
+from audioloom_sharder.steps.work_folder import work_folder
 from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
 log = structlog.get_logger()
@@ -86,9 +87,15 @@ def run(settings: RunSettings) -> Result:
         recorded["split_table"] = str(request.split_source.location)
     attempt = new_attempt("sharder", recorded, libraries=_LIBRARIES)
     attempt.cost.update(cost_of(request, settings.master, settings.slots))
+    # Resampling repeats records, and how often is known after the first steps.
+    values = request.inputs.bytes if request.rules.recipe.resample == "none" else None
     try:
-        with executor(settings, root_of(request.plan.folder), attempt.counts) as run_units:
-            committed = _write_run(request, attempt, run_units, began, settings.slots)
+        with (
+            work_folder(request.plan.folder, values, settings.master) as work,
+            executor(settings, root_of(request.plan.folder), attempt.counts) as run_units,
+        ):
+            job = job_of(request, attempt, work)
+            committed = _write_run(request, job, attempt, run_units, began, settings.slots)
     except (ManifestError, StorageError):
         # A parallel run of this command may have committed and removed the intermediate files.
         opened = find_committed(request.plan)
@@ -114,9 +121,14 @@ def explain(settings: RunSettings) -> Result:
 
 
 def _write_run(
-    request: RequestedRun, attempt: Attempt, run_units: RunUnits, began: float, cores: int
+    request: RequestedRun,
+    job: Job,
+    attempt: Attempt,
+    run_units: RunUnits,
+    began: float,
+    cores: int,
 ) -> Committed:
-    plan, job = request.plan, job_of(request, attempt)
+    plan = request.plan
     job, units = _decide_splits(job, source_units(request.inputs), run_units)
     job = _decide_copies(job, units, run_units)
     # Compute the hashes and the split of every window, one unit per features file.
@@ -147,11 +159,12 @@ def _write_run(
     return committed
 
 
-def job_of(request: RequestedRun, attempt: Attempt) -> Job:
+def job_of(request: RequestedRun, attempt: Attempt, work: Location) -> Job:
     """Return the facts that all units of a run share."""
     plan, inputs = request.plan, request.inputs
     return Job(
         folder=plan.folder,
+        work=work,
         basis=digest([plan.basis, attempt.producer.version, INTERMEDIATE]),
         attempt=attempt.id,
         rules=request.rules,

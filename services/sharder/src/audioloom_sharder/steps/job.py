@@ -5,7 +5,7 @@ The folder of an unfinished run::
     receipts/            one for each finished unit of shards; kept
     shards/              the shards and their indexes
     splits/              the split of each group
-    work/                removed once the manifest is committed
+    work/                removed once the manifest is committed; perhaps on local disk (`run`)
       members/ … tables/ a folder for each other step: its files, and
         receipts/        one for each finished unit
 
@@ -89,6 +89,8 @@ class Job:
     """The facts that all units of a run share."""
 
     folder: Location
+    work: Location
+    """The folder of the intermediate files."""
     basis: str
     """Digest of all that decides the bytes: recipe, inputs and this release."""
     attempt: str
@@ -100,7 +102,7 @@ class Job:
 
     def folder_of(self, step: Step) -> Location:
         """Return the folder of a step's files and receipts."""
-        return self.folder if step.kept else self.folder / WORK / step.name
+        return self.folder if step.kept else self.work / step.name
 
 
 def unit_name(job: Job, step: Step, number: int) -> str:
