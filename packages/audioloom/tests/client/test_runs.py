@@ -88,5 +88,5 @@ def test_a_notebook_shows_a_run(root: Location, runs: dict[str, Opened[Any]]) ->
     shown = open_run(made.folder)._repr_html_()
     assert all(text in shown for text in ("odd", "demo", "model.py:build", "&lt;b&gt;accuracy"))
     assert "<b>" not in shown
-    for name, text in {"features": "1 of 1 recordings", "shards": "train 5"}.items():
+    for name, text in {"features": "1 of 1 recording", "shards": "train 5"}.items():
         assert text in open_run(runs[name].folder)._repr_html_()

@@ -31,7 +31,7 @@ def run(sharder: Callable, tmp_path: Path) -> Opened:
 def _problems(sharder: Callable, run: Opened, *words: str) -> str:
     ran = sharder("verify", run.folder, *words)
     assert 65 == ran.code
-    assert "problems" in ran.out
+    assert " problem" in ran.out
     return str(ran.out)
 
 

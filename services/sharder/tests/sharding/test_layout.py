@@ -43,7 +43,7 @@ def test_one_record_is_a_run(sharder: Callable, tmp_path: Path) -> None:
     ran = sharder("run", features.folder, "--split", "train=1")
     stats = committed(ran.out).manifest.stats.splits["train"]
     assert (1, 1, 1) == (stats.records, stats.shards, stats.lanes)
-    assert "1 lanes instead of 24" in ran.err
+    assert "1 lane instead of 24" in ran.err
 
 
 def test_fewer_records_than_shards(sharder: Callable, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from audioloom_runs.pages.parts import facts, scores_table
 from audioloom_runs.progress import objects
 from audioloom_stage.errors import BadData
 from audioloom_stage.escapes import safe_text
+from audioloom_stage.terminal import counted
 from audioloom_storage import Location
 
 
@@ -110,7 +111,7 @@ class Features(Run):
 
     def _about(self) -> dict[str, str]:
         stats = self.manifest.stats
-        windows = f"{stats.windows:,} of {stats.extracted:,} recordings"
+        windows = f"{stats.windows:,} of {counted(stats.extracted, 'recordings')}"
         return {**super()._about(), "windows": windows, "refused": f"{stats.refused:,}"}
 
 
@@ -184,7 +185,9 @@ class Training(Run):
 
     def _about(self) -> dict[str, str]:
         recipe = self.manifest.recipe
-        trained = f"{self.manifest.stats.steps:,} steps, {recipe.epochs} epochs"
+        trained = (
+            f"{counted(self.manifest.stats.steps, 'steps')}, {counted(recipe.epochs, 'epochs')}"
+        )
         return {**super()._about(), "model": recipe.model.function, "trained": trained}
 
     def _repr_html_(self) -> str:

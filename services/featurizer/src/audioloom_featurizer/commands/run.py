@@ -12,6 +12,7 @@ from audioloom_manifest.receipts import Receipt
 from audioloom_runs.cost import note_actual
 from audioloom_runs.tables import duration_text
 from audioloom_stage.result import Result
+from audioloom_stage.terminal import counted
 
 from audioloom_featurizer.attempts import committed_result, find_run, new_attempt
 from audioloom_featurizer.capacity import cost_of
@@ -84,7 +85,8 @@ def extract_features(
     done = "committed" if committed.ours else "already committed"
     log.info(
         done,
-        readable=f"{done} {stats.windows:,} windows of {stats.extracted:,} recordings,"
+        readable=f"{done} {counted(stats.windows, 'windows')} of"
+        f" {counted(stats.extracted, 'recordings')},"
         f" {stats.refused:,} refused, after {duration_text(time.monotonic() - began)}",
         windows=stats.windows,
     )

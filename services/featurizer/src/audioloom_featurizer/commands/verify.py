@@ -9,6 +9,7 @@ from audioloom_manifest.reader import Opened
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
+from audioloom_stage.terminal import counted
 
 from audioloom_featurizer.commands.inspect import open_ours
 from audioloom_featurizer.errors import BadInventory, Damaged, NoRecordings
@@ -55,7 +56,7 @@ def verify(settings: VerifySettings) -> Result:
     _stop_at(problems, opened)
     where = str(opened.location)
     size = sum(entry.bytes for entry in entries)
-    lines = [f"{where}: {len(entries)} files, {size} bytes, all as the manifest says"]
+    lines = [f"{where}: {counted(len(entries), 'files')}, {size:,} bytes, all as the manifest says"]
     data: dict[str, JSON] = {
         "location": where,
         "files": len(entries),

@@ -15,6 +15,7 @@ from audioloom_runs.tables import facts, size_text, table
 from audioloom_stage.escapes import printable
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import JSON, Result
+from audioloom_stage.terminal import counted
 
 from audioloom_sharder.balance.class_weights import weights_text
 from audioloom_sharder.capacity import Planned, cost_of, expected_layout, lines_of
@@ -67,7 +68,7 @@ def plan(settings: PlanSettings) -> Result:
         return capacity_result(lines_of(expected(request)), known)
     committed = find_committed(request.plan) is not None
     with executor(settings, root_of(request.plan.folder)) as run_units:
-        rules, layout, counted, warnings = _scan_inputs(request, run_units)
+        rules, layout, distinct, warnings = _scan_inputs(request, run_units)
     if not rules.is_plain:
         warnings.append("bytes are those of uncompressed TFRecord; the files will differ")
     far = deviations(rules.recipe.splits, layout.labels_of_splits)
@@ -77,17 +78,17 @@ def plan(settings: PlanSettings) -> Result:
         }
         for split in layout.splits
     }
-    splits = list(zip(layout.splits, counted.recordings, counted.groups, strict=True))
+    splits = list(zip(layout.splits, distinct.recordings, distinct.groups, strict=True))
     run = settings
     if settings.master == "inline":  # the default here, and not that of `run`
         master = RunSettings.model_fields["master"].default
         run = settings.model_copy(update={"master": master})
     cost = cost_of(request, run.master, run.slots)
     verb = "already committed:" if committed else "would write"
-    what = f"{layout.records:,} records in {layout.shards:,} shards, {request.plan.folder}"
+    what = f"{counted(layout.records, 'records')} in {counted(layout.shards, 'shards')}"
     weights = weights_text(layout.class_weights)
     parts = [
-        f"{verb} {what}",
+        f"{verb} {what}, {request.plan.folder}",
         table(_SPLIT_HEAD, [_split_row(*each) for each in splits]),
         f"an epoch in global batches of {settings.batch_size:,} records",
         table(
@@ -172,8 +173,8 @@ def _scan_inputs(
             merge_whole(sections["groups"])
         except TornGroupError as error:
             raise_torn(error, units, rules)
-    counted = count_distinct(**sections, splits=len(rules.splits))
-    return rules, layout, counted, list(warnings_of(layout, rules, counted, summary))
+    distinct = count_distinct(**sections, splits=len(rules.splits))
+    return rules, layout, distinct, list(warnings_of(layout, rules, distinct, summary))
 
 
 def _scan(rules: Rules, unit: SourceUnit) -> tuple[int, tuple[Sections, Summary]]:

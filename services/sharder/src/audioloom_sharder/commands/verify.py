@@ -13,6 +13,7 @@ from audioloom_stage.escapes import printable
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import Result
+from audioloom_stage.terminal import counted
 from audioloom_storage import StorageError
 
 from audioloom_sharder.errors import DamagedShards
@@ -59,13 +60,15 @@ def verify(settings: VerifySettings) -> Result:
         )
     with executor(settings, opened.root) as run_units:
         problems, seen = _check(opened, settings, run_units)
-    what = f"{len(opened.files(SHARD_ROLE))} shards, {seen.records:,} records"
+    what = f"{counted(len(opened.files(SHARD_ROLE)), 'shards')}, {counted(seen.records, 'records')}"
     remark = "" if settings.inputs else " (inputs not read)"
     text = f"{opened.folder}: {what}: all as the manifest says{remark}"
     if problems:
         more = len(problems) - _SHOWN
         lines = [*problems[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
-        text = f"{opened.folder}: {len(problems)} problems\n" + "\n".join(map(printable, lines))
+        text = f"{opened.folder}: {counted(len(problems), 'problems')}\n" + "\n".join(
+            map(printable, lines)
+        )
     return Result(
         text=text,
         data={

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from audioloom_stage.terminal import counted
+
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.sharding.ranking import DistinctCounts
@@ -14,7 +16,7 @@ _UNEVEN = 1.5
 
 
 def warnings_of(
-    layout: Layout, rules: Rules, counted: DistinctCounts, summary: Summary
+    layout: Layout, rules: Rules, distinct: DistinctCounts, summary: Summary
 ) -> Iterator[str]:
     """List the omissions and the oddities of the layout, one sentence each."""
     for reason, windows in summary.excluded.items():
@@ -26,8 +28,9 @@ def warnings_of(
     for split in layout.splits:
         if split.lanes < lanes:
             yield (
-                f"split {split.name} has only {split.records:,} records: {split.lanes} lanes"
-                f" instead of {lanes}, so the number of replicas has to divide {split.lanes}"
+                f"split {split.name} has only {counted(split.records, 'records')}:"
+                f" {counted(split.lanes, 'lanes')} instead of {lanes}, so the number of replicas"
+                f" has to divide {split.lanes}"
             )
     if len(layout.splits) > 1:
         if summary.ungrouped:
@@ -35,18 +38,18 @@ def warnings_of(
                 f"{summary.ungrouped:,} windows without a group were split by recording: a speaker"
                 " or a call may lie in two splits"
             )
-        if counted.largest_group > _LARGE * layout.records:
+        if distinct.largest_group > _LARGE * layout.records:
             yield (
-                f"one group holds {counted.largest_group:,} of {layout.records:,} records, and"
+                f"one group holds {distinct.largest_group:,} of {layout.records:,} records, and"
                 " groups stay whole: the splits are far from the requested ratios"
             )
-        if counted.spread:
+        if distinct.spread:
             yield (
-                f"{counted.spread:,} recordings occur under several names, in different splits:"
+                f"{distinct.spread:,} recordings occur under several names, in different splits:"
                 " give the copies one group"
             )
     yield from _about_labels(layout, rules)
-    yield from _about_ratios(layout, rules, sum(counted.groups))
+    yield from _about_ratios(layout, rules, sum(distinct.groups))
     if rules.recipe.resample == "over" and rules.copies:
         label, (copies, bound) = max(rules.copies.items(), key=lambda item: item[1])
         most = copies + (bound > 0)

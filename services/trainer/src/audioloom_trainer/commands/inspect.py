@@ -14,9 +14,10 @@ from audioloom_runs.cost import cost_facts
 from audioloom_runs.progress import last_progress
 from audioloom_runs.run_times import wall_time, wall_time_table
 from audioloom_runs.scores import score_table, score_text
-from audioloom_runs.tables import facts, table
+from audioloom_runs.tables import duration_text, facts, table
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import Result
+from audioloom_stage.terminal import counted
 from audioloom_storage import Location, exists, locate
 
 from audioloom_trainer.runs.checkpoint import list_checkpoints
@@ -68,10 +69,11 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         "model": f"{recipe.model.function}{arguments}",
         "keras": "legacy: tf_keras" if recipe.keras == "legacy" else "",
         "parameters": f"{stats.parameters:,}",
-        "steps": f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs",
+        "steps": f"{stats.steps:,} of {recipe.batch_size} records,"
+        f" {counted(recipe.epochs, 'epochs')}",
         "replicas": f"{stats.replicas}",
         "report": next((str(opened.folder / each.path) for each in opened.files("report")), ""),
-        "took": f"{seconds_of(execution):.0f} s on {execution.host}",
+        "took": f"{duration_text(seconds_of(execution))} on {execution.host}",
         "limited by": f"{what} (steps waited for input {wait:.1%} of the time)" if limited else "",
         **cost_facts(execution.cost),
     }

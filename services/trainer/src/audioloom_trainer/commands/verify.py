@@ -21,6 +21,7 @@ from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import Result
+from audioloom_stage.terminal import counted
 from audioloom_storage import Location, StorageError, exists
 from pydantic import BaseModel, FiniteFloat, ValidationError
 
@@ -63,12 +64,14 @@ def verify(settings: VerifySettings) -> Result:
     size = sum(entry.bytes for entry in entries)
     told = "" if settings.inputs else " (inputs not read)"
     lines = [
-        f"{opened.folder}: {len(entries)} files, {size:,} bytes, {len(checkpoints)} checkpoints,"
-        f" scores of {len(opened.manifest.stats.scores)} splits: all as the manifest says{told}"
+        f"{opened.folder}: {counted(len(entries), 'files')}, {size:,} bytes,"
+        f" {counted(len(checkpoints), 'checkpoints')},"
+        f" scores of {counted(len(opened.manifest.stats.scores), 'splits')}:"
+        f" all as the manifest says{told}"
     ]
     if problems:
         more = len(problems) - _SHOWN
-        lines = [f"{opened.folder}: {len(problems)} problems", *problems[:_SHOWN]]
+        lines = [f"{opened.folder}: {counted(len(problems), 'problems')}", *problems[:_SHOWN]]
         lines += [f"and {more} more"] if more > 0 else []
     return Result(
         text="\n".join(lines),

@@ -29,7 +29,8 @@ def training_facts(
     arguments = "".join(f" {name}={value}" for name, value in settings.model_arg.items())
     yield "model", f"{spec.model.label}{arguments}"
     yield "shards", spec.plan.inputs[0].location
-    yield "steps", f"{stats.steps:,} of {settings.batch_size} records, {settings.epochs} epochs"
+    epochs = counted(settings.epochs, "epochs")
+    yield "steps", f"{stats.steps:,} of {settings.batch_size} records, {epochs}"
     yield "replicas", f"{stats.replicas} in {counted(spec.cluster.size, 'workers')}"
     yield "devices", devices
     yield "parameters", f"{stats.parameters:,}"
