@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from audioloom_manifest.errors import MalformedManifest
 from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
-from audioloom_storage import Location, NotAFolder
+from audioloom_storage import Location, NotAFolder, Unavailable
 from manifest_runs import write
 
 
@@ -56,3 +56,19 @@ def test_a_receipt_behind_a_link_does_not_give_way(root: Location) -> None:
     with pytest.raises(NotAFolder):
         publish_receipt(root / "run", receipt(root / "run", "a", "two"))
     assert ["a"] == list(read_receipts(root / "other", ["a"]))
+
+
+def test_no_receipt_appears_before_the_files_of_its_unit(root: Location) -> None:
+    """A file that does not come takes the receipt with it."""
+    one = receipt(root, "a")
+    unit = one.unit
+
+    def finish() -> None:
+        assert {} == read_receipts(root, [unit])
+        raise Unavailable("gone")
+
+    with pytest.raises(Unavailable):
+        publish_receipt(root, one, finish)
+    assert {} == read_receipts(root, [unit])
+    assert one == publish_receipt(root, one, lambda: None)
+    assert {unit: one} == read_receipts(root, [unit])

@@ -5,7 +5,7 @@ A rerun does only the units without one. Of two tries at a unit the first receip
 other wrote is named by nothing, and `gc` finds it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -13,9 +13,9 @@ from audioloom_storage import (
     AlreadyExists,
     Location,
     NotFound,
+    create,
     list_folder,
     make_folder,
-    publish,
     read_bytes,
     remove,
 )
@@ -40,23 +40,33 @@ class Receipt(Part):
     counts: dict[str, Any] = Field(default_factory=dict)
 
 
-def publish_receipt(folder: Location, receipt: Receipt) -> Receipt:
+def publish_receipt(
+    folder: Location, receipt: Receipt, finish: Callable[[], None] = lambda: None
+) -> Receipt:
     """Publish the receipt of a unit, and answer the one that stands: ours, or an earlier one.
 
     An earlier receipt whose files are gone is taken away first: it says what is no longer true.
+    *finish* waits for files of the unit that are not there yet; no receipt appears before.
     """
     make_folder(folder / RECEIPTS)
     where = folder / RECEIPTS / f"{receipt.unit}.json"
     data = canonical_bytes(receipt.model_dump(mode="json", exclude_none=True))
     try:
-        publish(where, data)
+        _publish(where, data, finish)
     except AlreadyExists:
         standing = _read(where)
         if _holds(folder, standing):
             return standing
         remove(where, within=folder)
-        publish(where, data)
+        _publish(where, data, finish)
     return receipt
+
+
+def _publish(where: Location, data: bytes, finish: Callable[[], None]) -> None:
+    with create(where) as file:
+        file.write(data)
+        file.close()  # HDFS may take half a second for it, and the files of the unit need as long
+        finish()
 
 
 def read_receipts(folder: Location, units: Iterable[str]) -> Mapping[str, Receipt]:

@@ -12,7 +12,7 @@ from audioloom_sharder.windows.metadata_scan import SplitCount, Summary
 
 MOST_LABELS = 100_000
 #: One task writes several small shards, because a single one is not worth a task.
-UNIT_BYTES = 64 << 20
+UNIT_BYTES = 128 << 20
 UNIT_SHARDS = 8
 #: Each task opens every segment: of many shards it writes more, through the local disk.
 UNITS = 1000

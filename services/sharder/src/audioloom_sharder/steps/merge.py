@@ -97,13 +97,16 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
             for entry, close in written:
                 files.append(entry)
                 closes.append(threads.submit(close))
-    for each in closes:
-        each.result()
-    name = unit_name(job, SHARDS, unit.number)
-    total = sum(coefficients, CoefficientSums())
-    sums = {"moments": COEFFICIENT_SUMS.dump_python(total, mode="json")}
-    receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
-    return publish_receipt(job.folder, receipt)
+        name = unit_name(job, SHARDS, unit.number)
+        total = sum(coefficients, CoefficientSums())
+        sums = {"moments": COEFFICIENT_SUMS.dump_python(total, mode="json")}
+        receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
+
+        def finish() -> None:
+            for each in closes:
+                each.result()
+
+        return publish_receipt(job.folder, receipt, finish)
 
 
 def _gather(
