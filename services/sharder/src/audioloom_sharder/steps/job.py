@@ -144,22 +144,25 @@ def write_named(
 ) -> Callable[[], None]:
     """Write a file whose name is a digest of its content: perhaps another attempt wrote it.
 
-    The file appears when the function that is returned is called, perhaps in another thread: HDFS
-    takes half a second for that where a file has one replica. The function raises DamagedShards if
-    the file was there with another size.
+    The function that is returned writes it and lets it appear, perhaps in another thread: HDFS
+    takes half a second for the end alone where a file has one replica. The function raises
+    DamagedShards if the file was there with another size.
     """
-    written = None
     with suppress(AlreadyExists), ExitStack() as stack:
-        stack.enter_context(create(where)).writelines(chunks)
-        written = stack.pop_all()
-    return partial(_finish, written, where, size)
+        stream = stack.enter_context(create(where))
+        opened = stack.pop_all()
+
+        def write() -> None:
+            with suppress(AlreadyExists), opened:
+                stream.writelines(chunks)
+                return
+            _check_size(where, size)
+
+        return write
+    return partial(_check_size, where, size)
 
 
-def _finish(written: ExitStack | None, where: Location, size: int) -> None:
-    if written is not None:
-        with suppress(AlreadyExists):
-            written.close()
-            return
+def _check_size(where: Location, size: int) -> None:
     if (found := stat(where).size) != size:
         raise DamagedShards(
             expected=f"{size} bytes",

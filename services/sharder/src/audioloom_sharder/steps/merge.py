@@ -49,8 +49,8 @@ _Segment: TypeAlias = list[StoredArray]
 _Records: TypeAlias = list[memoryview]
 _Written: TypeAlias = tuple[FileEntry, Callable[[], None]]
 
-#: Files of a unit that appear in the background while the next shards are encoded.
-_CLOSED_AT_ONCE = 16
+#: Files of a unit that are written in the background while the next shards are encoded.
+_WRITTEN_AT_ONCE = 16
 
 
 class ShardUnit(NamedTuple):
@@ -80,13 +80,13 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
     """Write some shards with their indexes: a unit of the last step."""
     split, segments = layout.splits[unit.split], list(files_in(job, SEGMENTS, table))
     files: list[FileEntry] = []
-    closes: list[Future[None]] = []
+    writes: list[Future[None]] = []
     coefficients: list[CoefficientSums] = []
     expected = split.bytes * len(unit.shards) // split.shards
     with (
         buffer(min(WINDOW_BYTES, expected + expected // 4)) as room,
         closing(Payload(room)) as payload,
-        ThreadPoolExecutor(_CLOSED_AT_ONCE, "closing") as threads,
+        ThreadPoolExecutor(_WRITTEN_AT_ONCE, "writing") as threads,
     ):
         rows, bounds = _gather(segments, split, unit.shards, payload)
         read = _reader(segments, rows, payload)
@@ -94,16 +94,18 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
             labels = _label_counts(rows[part], layout)
             windows = partial(read, part)
             written = _write(job, split, shard, rows[part], labels, windows, coefficients)
-            for entry, close in written:
+            for entry, write in written:
                 files.append(entry)
-                closes.append(threads.submit(close))
+                writes.append(threads.submit(write))
+                if not payload.is_in_memory:  # its records are loaded, one after another
+                    writes[-1].result()
         name = unit_name(job, SHARDS, unit.number)
         total = sum(coefficients, CoefficientSums())
         sums = {"moments": COEFFICIENT_SUMS.dump_python(total, mode="json")}
         receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
 
         def finish() -> None:
-            for each in closes:
+            for each in writes:
                 each.result()
 
         return publish_receipt(job.folder, receipt, finish)
@@ -161,7 +163,7 @@ def _write(
     read: Callable[[], Iterator[tuple[_Rows, _Records]]],
     coefficients: list[CoefficientSums],
 ) -> Iterator[_Written]:
-    """Yield the files of a shard, each with the function that lets it appear."""
+    """Yield the files of a shard, each with the function that writes it."""
     checksums, plain = Checksums(), Checksums()
     rules, length = job.rules, int(rows["length"].sum())
 
@@ -188,7 +190,7 @@ def _write(
     fields = checksums.fields()
     path = shard_path(split.name, shard, fields["sha256"], rules.recipe.format)
     again = (records for _, records in read())
-    close = write_named(job.folder / path, held or encode_shard(rules, again), size)
+    write = write_named(job.folder / path, held or encode_shard(rules, again), size)
     entry = FileEntry(
         path=path,
         bytes=size,
@@ -200,7 +202,7 @@ def _write(
         uncompressed=Uncompressed(bytes=length, **plain.fields()) if rules.is_stream else None,
         **fields,
     )
-    yield entry, close
+    yield entry, write
     if rules.indexed:
         yield _write_index(job, entry, rows)
 
@@ -211,7 +213,7 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> _Written:
     offset = np.cumsum(rows["length"]) - rows["length"]
     columns = [offset, rows["length"], offset + rows["values"], rows["label"]]
     data = dump(np.stack(columns, axis=1))
-    close = write_named(job.folder / path, [data], len(data))
+    write = write_named(job.folder / path, [data], len(data))
     changed = {
         "path": path,
         "bytes": len(data),
@@ -220,7 +222,7 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> _Written:
         "uncompressed": None,
         **checksums_of(data),
     }
-    return shard.model_copy(update=changed), close
+    return shard.model_copy(update=changed), write
 
 
 def _label_counts(rows: _Rows, layout: Layout) -> dict[str, int] | None:
