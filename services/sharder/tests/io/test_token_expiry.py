@@ -20,7 +20,11 @@ from sharder_features import make_features, windows
 pytestmark = pytest.mark.slow
 
 LIFE_S = 60
-HALFWAY = """
+LARGE = """
+from audioloom_sharder.steps import work_folder
+work_folder.MOST_LOCAL_BYTES = 0  # a small run has its intermediate files on local disk
+"""
+HALFWAY = f"""{LARGE}
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,10 +37,10 @@ def wait(*given):
     while not Path("go").exists():
         time.sleep(0.1)
     return go_on(*given)
-run.merge = SimpleNamespace(**{**vars(merge), "make_shards": wait})  # tasks still find go_on
+run.merge = SimpleNamespace(**{{**vars(merge), "make_shards": wait}})  # tasks still find go_on
 sys.exit(main(sys.argv[1:]))
 """
-ONLY_THE_REST = """
+ONLY_THE_REST = f"""{LARGE}
 import sys
 from audioloom_sharder.cli import main
 from audioloom_sharder.steps import encode, rank
