@@ -105,7 +105,7 @@ def test_stdout_is_the_result_alone(trained: Trained) -> None:
         "importing TensorFlow\n",
         rf"epoch 1/\d+  loss {number}  accuracy {number}.* \| val loss {number}",
         rf"test: loss {number}  accuracy {number}.*  \(chance {number}, majority {number}\)\n",
-        rf"committed after [^;]* s; the report: {folder}/report-[0-9a-f]+\.html\n",
+        rf"committed after (\d+ min )?\d+ s; the report: {folder}/report-[0-9a-f]+\.html\n",
         f"next: audioloom-trainer inspect {folder}\n",
     ):
         assert re.search(expected, told), (expected, told)

@@ -202,7 +202,7 @@ def test_what_arrives_by_itself_is_left_as_it_is() -> None:
 
 
 def test_the_python_of_the_node_is_not_the_commands() -> None:
-    """What the container has of itself goes; what was asked for stays."""
+    """The container's own paths are dropped, and the user's variables stay."""
     there = {"PYTHONPATH": "/node", "PYTHONHOME": "/node", "A": "b"}
     assert {"A": "b"} == unwrap(there)
     assert {"A": "b", "PYTHONPATH": "mine"} == unwrap({**there, **carry({"PYTHONPATH": "mine"})})

@@ -31,7 +31,7 @@ from audioloom_sharder.sharding.ranking import DistinctCounts, count_distinct
 from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
 from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
 from audioloom_sharder.steps.encode import make_segment
-from audioloom_sharder.steps.job import TABLES, StoredArray, unit_name
+from audioloom_sharder.steps.job import TABLES, WORK, StoredArray, unit_name
 from audioloom_sharder.steps.merge import make_shards
 from audioloom_sharder.steps.rank import TornGroupError, merge_whole, raise_torn
 from audioloom_sharder.steps.resample import resampled
@@ -128,7 +128,7 @@ def expected(request: RequestedRun) -> Planned:
     labels = sum((Counter(one.stats.labels) for one in manifests), Counter())
     windows, rules = request.inputs.windows, request.rules
     layout = expected_layout(windows, labels, rules, request.inputs.where)
-    job = job_of(request, new_attempt("sharder", {}, libraries=()), request.plan.folder)
+    job = job_of(request, new_attempt("sharder", {}, libraries=()), request.plan.folder / WORK)
     table = StoredArray(job.folder_of(TABLES) / unit_name(job, TABLES, 0), 0, 0)
     tasks = (partial(task, job, layout, table) for task in (make_segment, make_shards))
     return Planned(

@@ -30,13 +30,14 @@ def work_folder(run: Location, values: int | None, master: str) -> Iterator[Loca
         master: ``inline``, or a Spark master.
     """
     alone = master == "inline" or master.startswith("local")
-    small = values is not None and values <= MOST_LOCAL_BYTES and _SPARE * values <= _free()
-    if run.scheme == "file" or not alone or not small:
+    if run.scheme != "file" and alone and values is not None and _fits(values):
+        with tempfile.TemporaryDirectory(prefix="audioloom-sharder-") as made:
+            yield locate(made)
+    else:
         yield run / WORK
-        return
-    with tempfile.TemporaryDirectory(prefix="audioloom-sharder-") as made:
-        yield locate(made)
 
 
-def _free() -> int:
-    return shutil.disk_usage(tempfile.gettempdir()).free
+def _fits(values: int) -> bool:
+    if values > MOST_LOCAL_BYTES:
+        return False
+    return _SPARE * values <= shutil.disk_usage(tempfile.gettempdir()).free
