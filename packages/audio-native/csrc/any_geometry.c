@@ -163,7 +163,7 @@ INLINE void take_frames(struct any_scratch *scratch, const float *const *starts,
             *((row & 1 ? scratch->first_im : scratch->first_re) + (n + row) / 2) = value;
         }
     }
-    memset(scratch->bands, 0, sizeof scratch->bands);
+    memset(scratch->bands, 0, sizeof(lanes) * (size_t)(filters->bands + 2 + LANES));
     add_bins(transform_half(scratch, shape), scratch->bands, shape, filters);
     store_bands(scratch->bands, filters->bands, used, targets);
 }

@@ -13,12 +13,14 @@
 #define PLACES 16
 
 #ifdef DELICATE
-#define ADD(band, place)                                                                           \
-    {                                                                                              \
-        const float value = row[band];                                                             \
-        power[place] += value * tail->by_height[band];                                             \
-        sensitivity[place] += tail->heights[band] / (value > half ? value : INFINITY);             \
+static inline void add_places(const float *powers, const float *heights, const float *by_height,
+                              float half, float *power, float *sensitivity)
+{
+    for (int place = 0; place < PLACES; place++) {
+        power[place] += powers[place] * by_height[place];
+        sensitivity[place] += heights[place] / (powers[place] > half ? powers[place] : INFINITY);
     }
+}
 
 /* Numbers of the frames whose quiet bands a float32 transform would spoil, in order; answers how
  * many. Noise of the transform is spread evenly over the bins, relative to the power of the frame;
@@ -28,16 +30,26 @@ long DELICATE(const float *mel, long frames, const struct tail *tail, float floo
               long *numbers)
 {
     const float half = floor / 2;
-    const int bands = tail->bands;
+    const int bands = tail->bands, whole = bands - bands % PLACES;
+    const size_t rest = sizeof(float) * (size_t)(bands - whole);
+    /* Weights of zero up to a whole number of places: the numbers read there add nothing. */
+    float heights[PLACES] = {0}, by_height[PLACES] = {0}, end[PLACES] = {0};
+    memcpy(heights, tail->heights + whole, rest);
+    memcpy(by_height, tail->by_height + whole, rest);
     long count = 0;
     for (long frame = 0; frame < frames; frame++) {
-        const float *row = mel + frame * bands;
+        const float *const row = mel + frame * bands;
         float power[PLACES] = {0}, sensitivity[PLACES] = {0};
-        for (int band = 0; band + PLACES <= bands; band += PLACES)
-            for (int place = 0; place < PLACES; place++)
-                ADD(band + place, place)
-        for (int band = bands - bands % PLACES; band < bands; band++)
-            ADD(band, band % PLACES)
+        for (int band = 0; band < whole; band += PLACES)
+            add_places(row + band, tail->heights + band, tail->by_height + band, half, power,
+                       sensitivity);
+        const float *last = row + whole;
+        if ((frames - frame) * bands < whole + PLACES) { /* behind the frames is nothing to read */
+            memcpy(end, last, rest);
+            last = end;
+        }
+        add_places(last, heights, by_height, half, power, sensitivity);
+#pragma GCC unroll 4
         for (int apart = PLACES / 2; apart; apart /= 2)
             for (int place = 0; place < apart; place++) {
                 power[place] += power[place + apart];
@@ -59,8 +71,10 @@ typedef float floats __attribute__((vector_size(32)));
 typedef float loose_floats __attribute__((vector_size(32), aligned(4)));
 
 /* 10 log10 of count positive normal numbers, those below floor raised to it: Cephes' logf (Moshier),
- * rounded once at the end. */
-static void decibels(const float *powers, int count, float floor, float *out)
+ * rounded once at the end. Inlined, it would look up the address of the thread's memory again in
+ * every turn of the loop. */
+static __attribute__((noinline)) void decibels(const float *powers, int count, float floor,
+                                               float *out)
 {
     for (int i = 0; i < count; i++) {
         const float power = powers[i] > floor ? powers[i] : floor;
@@ -97,12 +111,15 @@ static float fold(const float *levels, int bands, float *even, float *odd)
     for (int band = 0; band + PLACES <= bands; band += PLACES)
         for (int place = 0; place < PLACES; place++)
             sums[place] += levels[band + place];
-    for (int band = bands - bands % PLACES; band < bands; band++)
-        sums[band % PLACES] += levels[band];
-    for (int apart = PLACES / 2; apart; apart /= 2)
-        for (int place = 0; place < apart; place++)
-            sums[place] += sums[place + apart];
-    const float mean = (float)(sums[0] / bands);
+    const float *const last = levels + bands - bands % PLACES;
+    for (int place = 0; place < PLACES; place++) /* read to the end: the rest is not counted */
+        sums[place] += place < bands % PLACES ? last[place] : 0;
+    double eight[8], four[4];
+    for (int place = 0; place < 8; place++)
+        eight[place] = sums[place] + sums[place + 8];
+    for (int place = 0; place < 4; place++)
+        four[place] = eight[place] + eight[place + 4];
+    const float mean = (float)(((four[0] + four[2]) + (four[1] + four[3])) / bands);
     for (int band = 0; band < bands / 2; band++) {
         const float low = levels[band] - mean, high = levels[bands - 1 - band] - mean;
         even[band] = low + high, odd[band] = low - high;
@@ -116,7 +133,7 @@ static float fold(const float *levels, int bands, float *even, float *odd)
  * without it float32 is fine enough for the others. */
 void CEPSTRA(const float *mel, long frames, const struct tail *tail, float floor, float *out)
 {
-    static __thread float levels[TOGETHER * MAX_BANDS], folded[2][TOGETHER][MAX_BANDS / 2];
+    static __thread float levels[TOGETHER * MAX_BANDS + PLACES], folded[2][TOGETHER][MAX_BANDS / 2];
     const int bands = tail->bands, half = (bands + 1) / 2;
     const double root = sqrt(bands);
     for (long first = 0; first < frames; first += TOGETHER) {

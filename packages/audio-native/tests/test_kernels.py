@@ -1,3 +1,5 @@
+import ctypes
+import mmap
 import threading
 from ctypes import ArgumentError
 
@@ -222,6 +224,25 @@ def test_nothing_is_written_beside_the_rows() -> None:
     NativeKernels(filters, 1).powers(_noise(0, 30 * HOP_LENGTH), room[1:24])
 
     assert [7.0] == sorted({*room[0], *room[24]})
+
+
+@pytest.mark.parametrize("number", LEVELS)
+@pytest.mark.parametrize("bands", [1, 5, 15, 16, 17, 40])
+def test_nothing_is_read_behind_the_last_frame(number: int, bands: int) -> None:
+    """Vectors are loaded whole, and the page behind the powers cannot be read: that would crash."""
+    room = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    whole = np.frombuffer(room, np.float32)
+    behind = ctypes.c_void_p(whole.ctypes.data + mmap.PAGESIZE)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mprotect(behind, ctypes.c_size_t(mmap.PAGESIZE), 0):
+        raise OSError(ctypes.get_errno(), "mprotect")
+    powers = whole[: mmap.PAGESIZE // 4]
+    powers[:] = 1
+    native = NativeKernels(_triangles(bands), 1, level=number)
+    for frames in range(1, 20):
+        mel = powers[len(powers) - frames * bands :].reshape(frames, bands)
+        assert len(native.delicate(mel, 1e-6, 1e38)) == 0
+        assert native.cepstra(mel, 1e-6).shape == (1, frames)
 
 
 def test_two_threads_do_not_share_scratch_memory() -> None:

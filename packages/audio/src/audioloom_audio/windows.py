@@ -91,7 +91,10 @@ class Windower:
         self._length = settings.window.samples
         transform = transform_for(settings)  # a missing library fails now, not in the first window
         self._margin = transform.margin
-        self._padded = np.zeros(self._length + 2 * self._margin, np.float32)
+        # Between the margins, samples or padding are written before they are read.
+        self._padded = np.empty(self._length + 2 * self._margin, np.float32)
+        self._padded[: self._margin] = 0
+        self._padded[self._margin + self._length :] = 0
         whole = settings.feature.level == "recording"
         self._spool = Spool(transform.kept) if whole else None
         self._filled = 0
