@@ -63,6 +63,7 @@ def test_a_failure_ends_with_its_code_and_an_empty_stdout(
         (["run", "x", "--lanes"], "requires an argument"),
         (["verify", "x"], "unexpected extra argument"),
         (["pen", "lst"], "Did you mean 'list'?"),
+        (["count"], "Did you mean 'pen count'?"),
         (["run", "x", "--log-format", "xml"], "xml"),
     ],
 )

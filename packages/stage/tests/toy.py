@@ -83,6 +83,12 @@ def verify(settings: ListSettings) -> Result:
     return Result("damaged", {"files": 3}, exit_code=65, next=("never said",))
 
 
+@command(app, ListSettings, name="pen count")
+def pen_count(settings: ListSettings) -> Result:
+    """Count the sheep of a pen."""
+    return Result("0", {"root": settings.root})
+
+
 @command(app, ListSettings, name="pen list")
 def pen_list(settings: ListSettings) -> Result:
     """List the sheep in the pen."""

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import Result
@@ -69,7 +69,12 @@ class StageApp(typer.Typer):
         self.package = package
         self.declarations: list[Declaration] = []
         super().__init__(
-            name=self.program, help=help, epilog=_EPILOG, pretty_exceptions_enable=False, **LOOK
+            name=self.program,
+            cls=Commands,
+            help=help,
+            epilog=_EPILOG,
+            pretty_exceptions_enable=False,
+            **LOOK,
         )
         flag: Any = typer.Option(
             _OFF,
@@ -211,6 +216,17 @@ def command(
         return function
 
     return declare
+
+
+class Commands(TyperGroup):
+    """The commands and families of a stage; `gc` alone is answered with `env gc`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the first word names."""
+        for name, family in self.commands.items():
+            if args[0] not in self.commands and args[0] in getattr(family, "commands", {}):
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{name} {args[0]}'?")
+        return super().resolve_command(ctx, args)
 
 
 class LateCommand(TyperCommand):
