@@ -21,8 +21,8 @@ from audioloom_yarn_launcher.coordinator.generation import (  # type: ignore[imp
 from audioloom_yarn_launcher.coordinator.supervisor import (  # type: ignore[import-not-found]
     gang_at_work,
 )
-from audioloom_yarn_launcher.coordinator.timeouts import Limits  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.local.kv_store import MemoryStore  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.rendezvous.limits import Limits  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Plan  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.rendezvous.roles import of_workers  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.worker.agent import (  # type: ignore[import-not-found]
