@@ -1,6 +1,7 @@
 """A settings model as a list of options, the source of flags, variables, TOML keys and help."""
 
 import json
+import re
 import types
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,8 @@ class Option:
         name: the field, which is also the TOML key.
         shape: a switch (--x/--no-x), one value, many (a repeatable flag) or key=value pairs.
         choices: the allowed words and their values; empty when any value is allowed.
+        keys: the keys that pairs may have, for which one flag may name several with commas between
+            them; empty when any key is allowed, because then a comma may belong to a value.
         typed_pairs: the values of pairs may be other than text, so 64 is a number.
         variable: the environment variable; "" for a positional, which has none.
         takes: the accepted values, to compare settings that share a variable.
@@ -44,6 +47,7 @@ class Option:
     shape: Shape
     metavar: str
     choices: Mapping[str, object]
+    keys: tuple[str, ...]
     default: str
     required: bool
     positional: bool
@@ -98,6 +102,9 @@ class Option:
         if self.shape == "many":
             return [self.choices.get(word, word) for word in words]
         pairs: dict[str, object] = {}
+        if self.keys:
+            next_key = rf",\s*(?=(?:{'|'.join(map(re.escape, self.keys))})=)"
+            words = [pair for word in words for pair in re.split(next_key, word)]
         for word in words:
             key, equals, text = word.partition("=")
             if not (key and equals):
@@ -174,6 +181,7 @@ def _option(name: str, field: FieldInfo, stage: str, group: str) -> Option:
         shape=shape,
         metavar=metavar,
         choices=choices,
+        keys=_keys(kind),
         default=_shown_default(field, shape),
         required=field.is_required(),
         positional=place is not None,
@@ -225,6 +233,12 @@ def _choices(kind: Any) -> Mapping[str, object]:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {str(member.value): member for member in kind}
     return {}
+
+
+def _keys(kind: Any) -> tuple[str, ...]:
+    """Return the keys that the pairs of a type may have; none if any, or if it has no pairs."""
+    pairs = _shape(kind)[0] == "pairs" and get_args(kind)
+    return tuple(_choices(_bare(pairs[0]))) if pairs else ()
 
 
 def _metavar(kind: Any) -> str:

@@ -385,13 +385,12 @@ def test_files_hold_whole_recordings(bring: Callable, monkeypatch: pytest.Monkey
 def test_from_the_command_line(command: Any, tmp_path: Path, root: Path) -> None:
     """One location on stdout, and the next commands beside it; bad input has its exit codes."""
     pq.write_table(table_of(), tmp_path / "t.parquet")
-    done = command("import", tmp_path / "t.parquet", "--root", root, "--columns", "label=group")
+    columns = ("--columns", "label=group,path=path")
+    done = command("import", tmp_path / "t.parquet", "--root", root, *columns)
     assert 0 == done.returncode, done.stderr
     assert Path(done.stdout.strip()).is_file()
     assert "audioloom-sharder plan" in done.stderr
-    again = command(
-        "import", tmp_path / "t.parquet", "--root", root, "--columns", "label=group", "--json"
-    )
+    again = command("import", tmp_path / "t.parquet", "--root", root, *columns, "--json")
     data = json.loads(again.stdout)
     assert (True, 3, 6) == (data["already_committed"], data["recordings"], data["windows"])
     for words, code in (
