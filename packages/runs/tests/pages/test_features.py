@@ -25,7 +25,11 @@ def test_an_empty_run_is_told() -> None:
         manifest.model_copy(update={"stats": manifest.stats.model_copy(update={"windows": 0})}),
         sample([], [], **none, flags=Counter()),
     )
-    for told in ("There are no windows.", "There are no recordings.", "No recording was refused."):
+    for told in (
+        "There are no windows.",
+        "No recording tells its length.",
+        "No recording was refused.",
+    ):
         assert told in shown
     assert "No values were read" in shown
 
@@ -35,8 +39,8 @@ def test_counts_that_contradict_one_another_make_a_page() -> None:
     manifest = features(["a"], refusals={"none": 0})
     counts = {"labels": {"a": 0}, "recordings": 0, "windows": 0, "refused": 7}
     forged = manifest.model_copy(update={"stats": manifest.stats.model_copy(update=counts)})
-    found = sample(["a"], ["g"], seconds=[float("nan"), -1.0, 1e300], windows=0)
-    assert "There are no recordings." in text(forged, found)
+    found = sample(["a"], ["g"], seconds=[float("nan"), -1.0, 0.0, 1e300], windows=0)
+    assert "No recording tells its length." in text(forged, found)
 
 
 def test_recordings_without_label_or_group_are_told() -> None:

@@ -346,6 +346,13 @@ def test_from_recordings_or_from_their_table(source: Path, root: Path, bring: Ca
     assert lines[0] == lines[1]
 
 
+def test_nothing_is_told_that_the_table_does_not_hold(bring: Callable) -> None:
+    """A length of 0 s or a rate of 0 Hz would be taken for a fact."""
+    lines = [*inspect(InspectSettings(manifest=str(bring().text))).text]
+    assert "labels (2)" in lines
+    assert not {"lengths", "rates", "channels"} & set(lines)
+
+
 def test_other_commands_know_imported_features(bring: Callable, root: Path) -> None:
     """`retry` and a comparison with librosa need recordings; `trace` finds a group."""
     where = str(bring().text)

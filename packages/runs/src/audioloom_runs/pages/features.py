@@ -42,7 +42,8 @@ def _contents(manifest: FeaturesManifest) -> Iterator[tuple[str, str]]:
     yield "sample rate", f"{feature.sample_rate:,} Hz"
     yield "windows", f"{stats.windows:,} ({recipe.windows} of each recording)"
     yield "recordings", f"{stats.extracted:,} used, {stats.refused:,} refused"
-    yield "audio", duration_text(stats.audio_seconds)
+    if stats.audio_seconds:  # an imported table need not tell it
+        yield "audio", duration_text(stats.audio_seconds)
     if stats.agreement:
         yield "agreement", f"{stats.agreement.library} within {stats.agreement.deviation:g}"
 
@@ -106,9 +107,9 @@ def _about_groups(groups: Sequence[str | None], totals: Counter[str | None], mos
 
 
 def _lengths(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup]:
-    ordered = sorted(each for each in sample.seconds if 0 <= each < _LONGEST)
+    ordered = sorted(each for each in sample.seconds if 0 < each < _LONGEST)
     if not ordered:
-        return [note("There are no recordings.")]
+        return [note("No recording tells its length.")]
     padding = 1 - sample.frames / (sample.windows * manifest.recipe.feature.shape[1])
     told = (
         f"{len(ordered):,} recordings: shortest {ordered[0]:,.2f} s, median"

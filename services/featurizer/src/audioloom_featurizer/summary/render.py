@@ -22,13 +22,17 @@ _KINDS = ("under 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min",
 
 
 def as_lines(contents: RunStatistics) -> Iterator[str]:
-    """Format the statistics as sections of aligned lines; long sections are cut."""
+    """Format the statistics as sections of aligned lines; long sections are cut.
+
+    An imported table need not tell lengths, rates and channels: they are 0, and left out.
+    """
     yield from _named("labels", contents.labels, contents.unlabelled, contents.recordings)
     yield from _named("groups", contents.groups, contents.ungrouped, contents.recordings)
     yield from section("lengths", _lengths(contents.lengths))
     yield from section("padding", [("share of all frames", f"{contents.padding:.1%}")])
-    yield from section("rates", ((f"{rate} Hz", n) for rate, n in contents.rates.items()))
-    layouts = ((_LAYOUTS.get(n, f"{n} channels"), count) for n, count in contents.channels.items())
+    yield from section("rates", ((f"{r} Hz", n) for r, n in contents.rates.items() if r))
+    known = ((n, count) for n, count in contents.channels.items() if n)
+    layouts = ((_LAYOUTS.get(n, f"{n} channels"), count) for n, count in known)
     yield from section("channels", layouts)
     yield from section("formats", contents.formats.items())
     yield from section("flags", contents.flags.items())
@@ -82,6 +86,8 @@ def _of(recordings: int, windows: int | None) -> str:
 
 
 def _lengths(lengths: Lengths) -> Iterator[tuple[str, object]]:
+    if not lengths.total:
+        return
     yield "shortest", f"{lengths.shortest:.3f} s"
     yield "median", f"{lengths.median:.3f} s"
     yield "longest", f"{lengths.longest:.3f} s"
