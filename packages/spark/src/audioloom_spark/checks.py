@@ -30,5 +30,7 @@ def _pyspark() -> CheckResult:
 
 
 def _cluster(settings: SparkSettings) -> CheckResult:
-    check_cluster(settings)
+    check_cluster(
+        memory=settings.executor_memory, cores=settings.executor_cores, queue=settings.queue
+    )
     return ok("cluster", "ResourceManager and NameNode answer, and a node fits an executor")

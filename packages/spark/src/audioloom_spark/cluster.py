@@ -15,8 +15,6 @@ from audioloom_hadoop.configuration import Address, Hadoop, NotConfigured, find_
 from audioloom_hadoop.rest import ask, queues, rows
 from audioloom_stage.errors import BadConfiguration, ServiceDown
 
-from audioloom_spark.settings import SparkSettings
-
 _VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as in Spark
 _SECONDS = 5.0
 
@@ -29,14 +27,20 @@ def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
         raise BadConfiguration("Spark does not know the cluster.", **vars(error)) from error
 
 
-def check_cluster(settings: SparkSettings) -> Hadoop:
-    """Check that the cluster answers and can give the executors; return its configuration."""
+def check_cluster(*, memory: int, cores: int, queue: str | None) -> Hadoop:
+    """Check that the cluster answers and can give executors of a size; return its configuration.
+
+    Args:
+        memory: bytes of an executor.
+        cores: of an executor.
+        queue: the queue of the application, if not that of the cluster's choice.
+    """
     conf = read_conf()
     check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
     check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
-    check_size(conf.pages, memory=settings.executor_memory, cores=settings.executor_cores)
-    if settings.queue is not None:
-        check_queue(conf.pages, settings.queue)
+    check_size(conf.pages, memory=memory, cores=cores)
+    if queue is not None:
+        check_queue(conf.pages, queue)
     return conf
 
 

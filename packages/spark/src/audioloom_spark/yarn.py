@@ -43,7 +43,9 @@ def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[s
         BadConfiguration, ServiceDown: before anything is shipped.
         StorageError, BadConfiguration, …: the files could not be shipped.
     """
-    conf = check_cluster(settings)
+    conf = check_cluster(
+        memory=settings.executor_memory, cores=settings.executor_cores, queue=settings.queue
+    )
     memory, cores = settings.executor_memory, settings.executor_cores
     address = settings.driver_address or local_address(conf.managers)
     log.info("starting Spark on YARN", executors=settings.executors, driver_address=address)

@@ -3,20 +3,24 @@
 It is made when it is called, not when the stage starts.
 """
 
+from __future__ import annotations
+
 import inspect
 import logging
 import os
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import typer
 from typer.core import TyperCommand
 
 from audioloom_stage._error_report import emit_error, report, say_next
 from audioloom_stage._options import Option
-from audioloom_stage.app import LOOK, Declaration
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import emit, reserved_stdout
 from audioloom_stage.terminal import show_bar
+
+if TYPE_CHECKING:
+    from audioloom_stage.app import Declaration  # it imports this module when a command is called
 
 _OFF: Any = False
 
@@ -36,7 +40,7 @@ def build(declaration: Declaration) -> Any:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     shown = type("DeclaredCommand", (_StageCommand,), {"declared": declaration.declared})
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    name, look = declaration.name.split()[-1], LOOK["context_settings"]
+    name, look = declaration.name.split()[-1], declaration.app.info.context_settings
     alone.command(name, cls=shown, help=declaration.help, context_settings=look)(run)
     return typer.main.get_command(alone)
 

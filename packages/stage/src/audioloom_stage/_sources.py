@@ -5,20 +5,24 @@ name the wrong flag, variable or key. It also skips a missing configuration file
 misspelt variable, and cannot share one TOML table among the commands of a stage.
 """
 
+from __future__ import annotations
+
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from audioloom_stage._options import Option, prefix
-from audioloom_stage.app import Declaration
 from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
 from audioloom_stage.escapes import shortened
 from audioloom_stage.redaction import redact_values
+
+if TYPE_CHECKING:
+    from audioloom_stage.app import Declaration  # a command, which is called by way of this module
 
 
 @dataclass(frozen=True)
