@@ -243,8 +243,9 @@ def test_one_who_waits_may_go(cluster: Running, unpacked: SparkSettings) -> None
         assert 2 == len(cluster.applications())
         second.process.send_signal(signal.SIGINT)
         assert second.line_with("KeyboardInterrupt")
+        second.line_with("(its end)")
         second.process.wait(timeout=60)
-        assert 1 == len(cluster.applications())
+        assert 1 == len(cluster.applications()), second.said
 
 
 @contextmanager
@@ -263,6 +264,7 @@ class Second:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
+        self.said: list[str] = []
 
     def begin(self) -> None:
         assert self.process.stdin
@@ -271,7 +273,11 @@ class Second:
 
     def line_with(self, words: str) -> str:
         """The first line that holds them; empty once it has ended."""
-        return next((line for line in self.process.stdout or () if words in line), "")
+        for line in self.process.stdout or ():
+            self.said.append(line)
+            if words in line:
+                return line
+        return ""
 
 
 @contextmanager

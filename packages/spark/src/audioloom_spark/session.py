@@ -174,8 +174,9 @@ def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
         if tag and jvm is not None:
             if isinstance(error, Exception):
                 reported = reason(f"{diagnostics(jvm, tag)}\n{error}") or error
-            else:  # Ctrl-C: an application that waits in its queue would start later, for nobody
-                end(jvm, tag)
+            # After Ctrl-C, which another error may hide, or a failure of the driver alone: an
+            # application that waits in its queue would start later, for nobody.
+            end(jvm, tag)
         active: Any = SparkContext._active_spark_context  # noqa: SLF001 - the context exists without a session
         if active is not None:
             active.stop()
