@@ -50,7 +50,7 @@ from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import SplitSource
 
 WORK = "work"
-DAMAGED_HINT = "Run again; if it lies in the run's work/ folder, remove that folder first."
+DAMAGED_HINT = "Run again; if the file lies in the run's work/ folder, remove that folder first."
 _REMOVED_AT_ONCE = 16
 
 
