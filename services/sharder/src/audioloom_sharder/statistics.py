@@ -106,7 +106,10 @@ COEFFICIENT_SUMS = TypeAdapter(CoefficientSums)
 
 
 def coefficient_sums(
-    windows: Sequence[bytes | memoryview], feature: ShardFeature, *, where: object
+    windows: Sequence[bytes | memoryview | NDArray[np.uint8]],
+    feature: ShardFeature,
+    *,
+    where: object,
 ) -> CoefficientSums:
     """Sum each coefficient over the frames of some windows of a shard.
 

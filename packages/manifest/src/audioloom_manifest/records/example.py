@@ -91,13 +91,14 @@ def around(record: Record, size: int, stored: Stored) -> tuple[bytes, bytes]:
         _text("group", record.group),
         _text("label", record.label),
         _integer("label_id", record.label_id),
-        _text_uncached("path", record.path),
+        _text("path", record.path),
         b"" if record.target is None else _number("target", record.target),
         _integer("valid_frames", record.valid_frames),
         _integer("window", record.window),
     )
     at = bisect(NAMES, stored.key)
-    head = b"".join((*entries[:at], _values_head(size, stored)))
+    kind = stored.encoding.removesuffix("_list")
+    head = b"".join((*entries[:at], _head(stored.key, kind, size)))
     tail = b"".join(entries[at:])
     return _LENGTH + _varint(len(head) + size + len(tail)) + head, tail
 
@@ -154,6 +155,7 @@ _LISTS: dict[type | None, tuple[tuple[int, ...], str]] = {
 # --- writing -------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=8192)
 def _varint(value: int) -> bytes:
     """Seven bits a byte, lowest first; a negative int64 takes ten bytes (two's complement)."""
     if value < 0:
@@ -166,40 +168,30 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _wrap(tag: bytes, content: bytes) -> bytes:
-    return tag + _varint(len(content)) + content
-
-
-def _entry_bytes(name: str, kind: str, content: bytes) -> bytes:
-    feature = _wrap(bytes((_LIST_TAG[kind],)), content)
-    return _wrap(_LENGTH, _wrap(_LENGTH, name.encode()) + _wrap(_FEATURE, feature))
+@lru_cache(maxsize=8192)
+def _head(name: str, kind: str, size: int) -> bytes:
+    """Everything of an entry that precedes the *size* bytes of its content."""
+    content = _LENGTH + _varint(size)
+    list_ = bytes((_LIST_TAG[kind],)) + _varint(len(content) + size) + content
+    feature = _FEATURE + _varint(len(list_) + size) + list_
+    key = name.encode()
+    entry = _LENGTH + _varint(len(key)) + key + feature
+    return _LENGTH + _varint(len(entry) + size) + entry
 
 
 @lru_cache(maxsize=8192)
 def _integer(name: str, value: int) -> bytes:
-    return _entry_bytes(name, "int64", _wrap(_LENGTH, _varint(value)))
+    content = _varint(value)
+    return _head(name, "int64", len(content)) + content
 
 
-def _text_uncached(name: str, value: str) -> bytes:
-    return _entry_bytes(name, "bytes", _wrap(_LENGTH, value.encode()))
-
-
-_text = lru_cache(maxsize=8192)(_text_uncached)  # labels and groups repeat, paths hardly
+def _text(name: str, value: str) -> bytes:
+    content = value.encode()
+    return _head(name, "bytes", len(content)) + content
 
 
 def _number(name: str, value: float) -> bytes:
-    return _entry_bytes(name, "float", _wrap(_LENGTH, struct.pack("<f", value)))
-
-
-@lru_cache(maxsize=64)
-def _values_head(size: int, stored: Stored) -> bytes:
-    """Everything of the entry of the values that precedes their *size* bytes, at least one."""
-    kind = "float" if stored.encoding == "float_list" else "bytes"
-    values = _LENGTH + _varint(size)
-    list_ = bytes((_LIST_TAG[kind],)) + _varint(len(values) + size) + values
-    feature = _FEATURE + _varint(len(list_) + size) + list_
-    entry = _wrap(_LENGTH, stored.key.encode()) + feature
-    return _LENGTH + _varint(len(entry) + size) + entry
+    return _head(name, "float", 4) + struct.pack("<f", value)
 
 
 # --- reading -------------------------------------------------------------------------------------

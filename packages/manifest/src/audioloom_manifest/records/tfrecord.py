@@ -7,6 +7,7 @@ cut inside a header without a word).
 
 import struct
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 import google_crc32c
@@ -52,13 +53,19 @@ def frame_into(room: NDArray[np.uint8], parts: Iterable[bytes | memoryview]) -> 
     """Write the payload that *parts* make up into *room* as one TFRecord, which fills it."""
     view = room.data
     end = len(room) - FOOTER_BYTES
-    length = struct.pack("<Q", end - HEADER_BYTES)
-    view[:HEADER_BYTES] = length + struct.pack("<I", masked_crc(length))
+    view[:HEADER_BYTES] = _header(end - HEADER_BYTES)
     at = HEADER_BYTES
     for part in parts:
         view[at : at + len(part)] = part
         at += len(part)
     view[at:] = struct.pack("<I", masked_crc(room[HEADER_BYTES:end]))
+
+
+@lru_cache(maxsize=8192)
+def _header(size: int) -> bytes:
+    """Return what precedes a payload of *size* bytes; sizes repeat."""
+    length = struct.pack("<Q", size)
+    return length + struct.pack("<I", masked_crc(length))
 
 
 def check(record: NDArray[np.uint8]) -> None:

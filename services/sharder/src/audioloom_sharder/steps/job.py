@@ -46,6 +46,7 @@ from audioloom_storage import (
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DamagedShards
+from audioloom_sharder.formats.codec import Piece
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import SplitSource
 
@@ -139,9 +140,7 @@ def publish_unit(
     return publish_receipt(folder, receipt)
 
 
-def write_named(
-    where: Location, chunks: Iterable[bytes | memoryview], size: int
-) -> Callable[[], None]:
+def write_named(where: Location, chunks: Iterable[Piece], size: int) -> Callable[[], None]:
     """Write a file whose name is a digest of its content: perhaps another attempt wrote it.
 
     The function that is returned writes it and lets it appear, perhaps in another thread: HDFS

@@ -18,7 +18,7 @@ from audioloom_storage import open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.codec import encode_shard
+from audioloom_sharder.formats.codec import Piece, encode_shard
 from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.layout import Layout, SplitLayout
@@ -46,7 +46,7 @@ _COUNT_BYTES = 12
 
 _Segment: TypeAlias = list[StoredArray]
 """The arrays of a segment file: records, entries and starts."""
-_Records: TypeAlias = list[memoryview]
+_Records: TypeAlias = list[NDArray[np.uint8]]
 _Written: TypeAlias = tuple[FileEntry, Callable[[], None]]
 
 #: Files of a unit that are written in the background while the next shards are encoded.
@@ -181,7 +181,7 @@ def _write(
             yield records
 
     size = 0
-    held: list[bytes | memoryview] = []
+    held: list[Piece] = []
     for piece in encode_shard(rules, examined()):
         checksums.update(piece)
         size += len(piece)
@@ -264,5 +264,5 @@ def _records(segments: Sequence[_Segment], rows: _Rows, payload: Payload) -> _Re
                 where=f"{segments[segment][0].location} at byte {offset}",
                 hint=DAMAGED_HINT,
             ) from error
-        records.append(record.data)
+        records.append(record)
     return records
