@@ -135,8 +135,8 @@ def test_rows_are_what_the_order_says(shard_set: ShardSet) -> None:
         expected = []
         for number, row in rows.tolist():
             raw = Path(held[number].path).read_bytes()
-            at = int(held[number].index.values[row])
-            expected.append((raw[at : at + size], int(held[number].index.label[row])))
+            at = held[number].values[row]
+            expected.append((raw[at : at + size], held[number].targets[row]))
         staging.release(split.shards)
     batches = read(shard_set, "train", SHUFFLE, ALONE, 7)
     assert expected == [row for each in batches for row in next(counted(each))]

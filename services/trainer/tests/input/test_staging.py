@@ -212,7 +212,7 @@ def test_a_shard_that_shrinks_while_it_is_held_is_refused(
         held = staging.hold(train[:1])
         os.truncate(held[0].path, held[0].path.stat().st_size - 200)
         with pytest.raises(ShardMismatch, match="shorter"):
-            gather(held, rows_of(train[0]), shape=shard_set.shape, dtype=shard_set.dtype)
+            gather(held, rows_of(train[0]), shard_set)
 
 
 @pytest.mark.parametrize("room", [0.5, 2.5])
@@ -245,9 +245,7 @@ def test_the_budget_is_kept(
             held = staging.hold([one, two])
             assert used(cache) <= cache.limit
             for shard in (one, two):
-                _, labels = gather(
-                    held, rows_of(shard), shape=shard_set.shape, dtype=shard_set.dtype
-                )
+                _, labels = gather(held, rows_of(shard), shard_set)
                 assert shard.records == len(labels)
             staging.release([one, two])  # and ask for more at once: no false alarm
     assert used(cache) <= cache.limit
@@ -269,10 +267,7 @@ def test_compressed_shards_are_read_from_unpacked_copies(
             found = staging.hold([shard])
             known = ours.hold([other])
             assert known[shard.number].path.read_bytes() == found[shard.number].path.read_bytes()
-            both = [
-                gather(held, rows_of(shard), shape=shard_set.shape, dtype=shard_set.dtype)
-                for held in (known, found)
-            ]
+            both = [gather(held, rows_of(shard), shard_set) for held in (known, found)]
             assert np.array_equal(both[0][0], both[1][0])
             assert used(cache) <= cache.limit
             staging.release([shard])

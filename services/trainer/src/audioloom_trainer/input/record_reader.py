@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.shards.index import Index
+from audioloom_trainer.shards.shard_set import ShardSet
 
 Features = NDArray[Any]
 """float32 or float16, as the shards hold them."""
@@ -26,12 +27,16 @@ _ALIGNMENT = 64  # EIGEN_MAX_ALIGN_BYTES with AVX-512, the most there is
 
 @dataclass(frozen=True)
 class LocalShard:
-    """A shard on local disk, open, with its index in memory and one target a record."""
+    """A shard on local disk, open, with the place of the values and the target of each record.
+
+    Lists, because one element of an array takes three times as long.
+    """
 
     path: Path
     descriptor: int
-    index: Index
-    targets: Targets
+    values: list[int]
+    targets: list[float]
+    """Class numbers, or numbers to learn."""
 
     def close(self) -> None:
         """Close the file; the shard must not be read afterwards."""
@@ -42,15 +47,15 @@ def open_local(path: Path, index: Index, *, numbers: bool) -> LocalShard:
     """Open a verified shard; ShardMismatch if numbers are the targets and a record lacks one."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        targets = _numbers(descriptor, index, path) if numbers else index.label.astype(np.int32)
+        targets = _numbers(descriptor, index, path) if numbers else index.label.tolist()
     except BaseException:
         os.close(descriptor)
         raise
-    return LocalShard(path, descriptor, index, targets)
+    return LocalShard(path, descriptor, index.values.tolist(), targets)
 
 
 def gather(
-    shards: Mapping[int, LocalShard], rows: NDArray[np.int64], *, shape: tuple[int, ...], dtype: str
+    shards: Mapping[int, LocalShard], rows: NDArray[np.int64], shard_set: ShardSet
 ) -> tuple[Features, Targets]:
     """Read features (records, *shape) and targets (records,) of records in shards, by number.
 
@@ -59,13 +64,14 @@ def gather(
     Raises:
         ShardMismatch: a file is shorter than at its verification.
     """
-    size = prod(shape) * np.dtype(dtype).itemsize
+    dtype = np.dtype(shard_set.dtype)
+    size = prod(shard_set.shape) * dtype.itemsize
     out = _aligned(len(rows) * size)
     view = out.data
-    targets: list[np.int32 | np.float32] = []
+    targets: list[float] = []
     for slot, (number, row) in enumerate(rows.tolist()):
         shard = shards[number]
-        offset = int(shard.index.values[row])
+        offset = shard.values[row]
         target = view[slot * size : (slot + 1) * size]
         if os.preadv(shard.descriptor, [target], offset) != size:
             raise ShardMismatch(
@@ -75,9 +81,11 @@ def gather(
                 hint="Something changed the shard during training.",
             )
         targets.append(shard.targets[row])
-    values = out.view(np.dtype(dtype).newbyteorder("<")).astype(dtype, copy=False)
-    kind = next(iter(shards.values())).targets.dtype if shards else np.dtype(np.int32)
-    return values.reshape(len(rows), *shape), np.array(targets, dtype=kind)
+    values = out.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
+    return (
+        values.reshape(len(rows), *shard_set.shape),
+        np.array(targets, dtype=shard_set.target_dtype),
+    )
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -87,14 +95,14 @@ def _aligned(size: int) -> NDArray[np.uint8]:
     return memory[start : start + size]
 
 
-def _numbers(descriptor: int, index: Index, path: Path) -> NDArray[np.float32]:
-    found = np.empty(len(index.offset), dtype=np.float32)
+def _numbers(descriptor: int, index: Index, path: Path) -> list[float]:
+    found = []
     for row, (offset, length) in enumerate(
         zip(index.offset.tolist(), index.length.tolist(), strict=True)
     ):
         record = os.pread(descriptor, length, offset)
         try:
-            found[row] = value(memoryview(record)[HEADER_BYTES:-FOOTER_BYTES], "target", float)
+            found.append(value(memoryview(record)[HEADER_BYTES:-FOOTER_BYTES], "target", float))
         except RecordError as error:
             raise ShardMismatch(
                 where=path,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import islice
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def feed(manifest: str, records: int) -> Work:
     """By the trainer, through to what its loop iterates over."""
     _one_thread()
     epochs = Epochs(manifest)
-    return lambda: drain(islice(epochs.stream().iterator, steps_of(records)), records)
+    return lambda: drain(epochs.stream().iterator, records)
 
 
 def copying(records: int) -> Work:
@@ -84,10 +84,24 @@ def copying(records: int) -> Work:
 
 
 def drain(batches: Any, records: int) -> None:
-    """Take every batch, and make sure that there were as many as there should be."""
-    expected, taken = steps_of(records), sum(1 for _ in batches)
-    if taken != expected:
-        raise RuntimeError(f"expected {expected} batches, found {taken}")
+    """Take every batch inside a function of TensorFlow, as loops that train do.
+
+    Raises:
+        tf.errors.OutOfRangeError: there are fewer than there should be.
+    """
+    _taking()(iter(batches), steps_of(records))
+
+
+@cache
+def _taking() -> Any:
+    import tensorflow as tf  # noqa: PLC0415
+
+    @tf.function
+    def take(batches: Any, number: int) -> None:
+        for _ in tf.range(number):
+            next(batches)
+
+    return take
 
 
 def steps_of(records: int) -> int:
