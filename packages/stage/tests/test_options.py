@@ -167,6 +167,7 @@ def test_pairs_of_known_keys_may_share_a_flag(pairs: dict[str, str]) -> None:
     assert pairs == known.gather(words)
     assert pairs == known.gather([",".join(words)])
     assert pairs == known.gather([", ".join(words)])
+    assert pairs == known.parse(",".join(words))
 
 
 @given(st.dictionaries(st.text(min_size=1).filter(lambda key: "=" not in key), st.text()))

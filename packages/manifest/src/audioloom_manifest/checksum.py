@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import google_crc32c
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    import numpy as np
+    from numpy.typing import NDArray
+
+Piece: TypeAlias = "bytes | memoryview | NDArray[np.uint8]"
+"""Consecutive bytes of a file."""
 
 _COPY_BYTES = 1 << 16
 
@@ -32,8 +36,8 @@ class Checksums:
     def __init__(self, names: Iterable[str] = ("sha256", "crc32c")) -> None:
         self._hashes = {name: _HASHES[name]() for name in names}
 
-    def update(self, piece: ReadableBuffer) -> None:
-        """Take the next piece of the file, bytes one after another."""
+    def update(self, piece: Piece) -> None:
+        """Take the next piece of the file."""
         for each in self._hashes.values():
             each.update(piece)
 
@@ -79,7 +83,7 @@ class _Crc32c:
     def __init__(self) -> None:
         self._value = 0
 
-    def update(self, piece: ReadableBuffer) -> None:
+    def update(self, piece: Piece) -> None:
         if not isinstance(piece, memoryview):
             self._value = google_crc32c.extend(self._value, piece)
             return

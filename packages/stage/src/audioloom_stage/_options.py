@@ -85,12 +85,15 @@ class Option:
         """Convert the text of a variable to a TOML file's value. Pydantic checks it later.
 
         Many values are separated by commas, or are a JSON list; pairs likewise, or a JSON object.
+        Pairs of known keys are those of a flag.
         """
         if self.shape in ("one", "switch"):
             return self.choices.get(text, text)
         whole = _json(text)
         if isinstance(whole, list if self.shape == "many" else dict):
             return whole
+        if self.keys:
+            return self.gather([text])
         return self.gather([word.strip() for word in text.split(",") if word.strip()])
 
     def gather(self, words: Sequence[str]) -> object:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Self, TypeGuard
 
 import numpy as np
+from audioloom_manifest.checksum import Piece
 from audioloom_manifest.kinds import CoefficientStats, ShardFeature, TargetStats
 from numpy.typing import NDArray
 from pydantic import PlainSerializer, TypeAdapter
@@ -106,10 +107,7 @@ COEFFICIENT_SUMS = TypeAdapter(CoefficientSums)
 
 
 def coefficient_sums(
-    windows: Sequence[bytes | memoryview | NDArray[np.uint8]],
-    feature: ShardFeature,
-    *,
-    where: object,
+    windows: Sequence[Piece], feature: ShardFeature, *, where: object
 ) -> CoefficientSums:
     """Sum each coefficient over the frames of some windows of a shard.
 

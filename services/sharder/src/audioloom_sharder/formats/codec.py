@@ -6,9 +6,10 @@ perhaps as one compressed stream. For every other format they are decoded and wr
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
+from audioloom_manifest.checksum import Piece
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.records import tfrecord
 from audioloom_manifest.records.compression import compressed, open_decompressed
@@ -18,9 +19,6 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.formats import arrow, avro
 from audioloom_sharder.rules import Rules
-
-Piece: TypeAlias = bytes | NDArray[np.uint8]
-"""Consecutive bytes of a file."""
 
 #: Formats that hold a record as a row.
 _WRITE_ROWS = {"avro": avro.write, "parquet": arrow.write_parquet, "orc": arrow.write_orc}

@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from audioloom_manifest.canonical import digest
+from audioloom_manifest.checksum import Piece
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.receipts import RECEIPTS, Receipt, publish_receipt, remove_receipt
@@ -46,7 +47,6 @@ from audioloom_storage import (
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DamagedShards
-from audioloom_sharder.formats.codec import Piece
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.assign import SplitSource
 
@@ -115,7 +115,7 @@ def publish_unit(
     job: Job,
     step: Step,
     number: int,
-    chunks: Iterable[tuple[bytes | memoryview, bytes | memoryview]],
+    chunks: Iterable[tuple[Piece, Piece]],
     counts: dict[str, Any],
     *,
     replication: int | None = None,

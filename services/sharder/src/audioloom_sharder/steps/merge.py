@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from audioloom_manifest.checksum import Checksums, checksums_of
+from audioloom_manifest.checksum import Checksums, Piece, checksums_of
 from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt, publish_receipt
@@ -18,7 +18,7 @@ from audioloom_storage import open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.codec import Piece, encode_shard
+from audioloom_sharder.formats.codec import encode_shard
 from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.layout import Layout, SplitLayout
