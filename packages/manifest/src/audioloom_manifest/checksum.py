@@ -1,19 +1,10 @@
 """Checksums of a file, computed as its bytes pass."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import google_crc32c
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Piece: TypeAlias = "bytes | memoryview | NDArray[np.uint8]"
-"""Consecutive bytes of a file."""
 
 _COPY_BYTES = 1 << 16
 
@@ -36,7 +27,7 @@ class Checksums:
     def __init__(self, names: Iterable[str] = ("sha256", "crc32c")) -> None:
         self._hashes = {name: _HASHES[name]() for name in names}
 
-    def update(self, piece: Piece) -> None:
+    def update(self, piece: bytes | memoryview) -> None:
         """Take the next piece of the file."""
         for each in self._hashes.values():
             each.update(piece)
@@ -83,12 +74,12 @@ class _Crc32c:
     def __init__(self) -> None:
         self._value = 0
 
-    def update(self, piece: Piece) -> None:
-        if not isinstance(piece, memoryview):
+    def update(self, piece: bytes | memoryview) -> None:
+        if isinstance(piece, bytes):
             self._value = google_crc32c.extend(self._value, piece)
             return
-        # google-crc32c refuses a memoryview, but takes an array. Small copies cost less than their
-        # checksums; a large copy would be fresh memory each time, whose first touch costs more.
+        # google-crc32c refuses a memoryview. Small copies cost less than their checksums; a large
+        # copy would be fresh memory each time, whose first touch costs more.
         for start in range(0, len(piece), _COPY_BYTES):
             copy = bytes(piece[start : start + _COPY_BYTES])
             self._value = google_crc32c.extend(self._value, copy)

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Self, TypeGuard
 
 import numpy as np
-from audioloom_manifest.checksum import Piece
 from audioloom_manifest.kinds import CoefficientStats, ShardFeature, TargetStats
 from numpy.typing import NDArray
 from pydantic import PlainSerializer, TypeAdapter
@@ -107,7 +106,7 @@ COEFFICIENT_SUMS = TypeAdapter(CoefficientSums)
 
 
 def coefficient_sums(
-    windows: Sequence[Piece], feature: ShardFeature, *, where: object
+    windows: Sequence[bytes | memoryview], feature: ShardFeature, *, where: object
 ) -> CoefficientSums:
     """Sum each coefficient over the frames of some windows of a shard.
 

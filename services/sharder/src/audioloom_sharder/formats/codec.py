@@ -8,14 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import BinaryIO, NamedTuple
 
-import numpy as np
-from audioloom_manifest.checksum import Piece
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.records import tfrecord
 from audioloom_manifest.records.compression import compressed, open_decompressed
 from audioloom_manifest.records.example import Record, decode, encode
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
-from numpy.typing import NDArray
 
 from audioloom_sharder.formats import arrow, avro
 from audioloom_sharder.rules import Rules
@@ -37,7 +34,9 @@ class DecodedRecord(NamedTuple):
     """Bytes of the record there, framing included; 0 in any other format."""
 
 
-def encode_shard(rules: Rules, windows: Iterable[Sequence[NDArray[np.uint8]]]) -> Iterator[Piece]:
+def encode_shard(
+    rules: Rules, windows: Iterable[Sequence[memoryview]]
+) -> Iterator[bytes | memoryview]:
     """Encode a shard, in pieces; the bytes of plain TFRecord are the records themselves.
 
     The records are framed and checked, in batches whose size does not change the bytes. A batch's
@@ -48,7 +47,7 @@ def encode_shard(rules: Rules, windows: Iterable[Sequence[NDArray[np.uint8]]]) -
         yield from compressed(framed, rules.recipe.compression) if rules.is_stream else framed
         return
     key = rules.feature.name
-    records = (decode(one[HEADER_BYTES:-FOOTER_BYTES].tobytes(), key) for one in framed)
+    records = (decode(bytes(one[HEADER_BYTES:-FOOTER_BYTES]), key) for one in framed)
     yield from _WRITE_ROWS[rules.recipe.format](records, rules)
 
 

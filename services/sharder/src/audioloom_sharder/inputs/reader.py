@@ -106,7 +106,7 @@ def _checked(source: Source) -> Iterator[Any]:
             room = stack.enter_context(buffer(size))
             found = stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
             for start in range(0, found, _PIECE_BYTES):
-                comparison.update(room[start : min(found, start + _PIECE_BYTES)])
+                comparison.update(room[start : min(found, start + _PIECE_BYTES)].data)
             held = stack.enter_context(pa.BufferReader(pa.py_buffer(room)))
         if different := comparison.difference():
             raise WrongChecksum(

@@ -27,7 +27,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from audioloom_manifest.canonical import digest
-from audioloom_manifest.checksum import Piece
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.layout import root_of
 from audioloom_manifest.receipts import RECEIPTS, Receipt, publish_receipt, remove_receipt
@@ -115,7 +114,7 @@ def publish_unit(
     job: Job,
     step: Step,
     number: int,
-    chunks: Iterable[tuple[Piece, Piece]],
+    chunks: Iterable[tuple[bytes | memoryview, bytes | memoryview]],
     counts: dict[str, Any],
     *,
     replication: int | None = None,
@@ -140,7 +139,9 @@ def publish_unit(
     return publish_receipt(folder, receipt)
 
 
-def write_named(where: Location, chunks: Iterable[Piece], size: int) -> Callable[[], None]:
+def write_named(
+    where: Location, chunks: Iterable[bytes | memoryview], size: int
+) -> Callable[[], None]:
     """Write a file whose name is a digest of its content: perhaps another attempt wrote it.
 
     The function that is returned writes it and lets it appear, perhaps in another thread: HDFS

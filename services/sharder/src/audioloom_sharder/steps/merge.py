@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from audioloom_manifest.checksum import Checksums, Piece, checksums_of
+from audioloom_manifest.checksum import Checksums, checksums_of
 from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt, publish_receipt
@@ -46,7 +46,7 @@ _COUNT_BYTES = 12
 
 _Segment: TypeAlias = list[StoredArray]
 """The arrays of a segment file: records, entries and starts."""
-_Records: TypeAlias = list[NDArray[np.uint8]]
+_Records: TypeAlias = list[memoryview]
 _Written: TypeAlias = tuple[FileEntry, Callable[[], None]]
 
 #: Files of a unit that are written in the background while the next shards are encoded.
@@ -181,7 +181,7 @@ def _write(
             yield records
 
     size = 0
-    held: list[Piece] = []
+    held: list[bytes | memoryview] = []
     for piece in encode_shard(rules, examined()):
         checksums.update(piece)
         size += len(piece)
@@ -264,5 +264,5 @@ def _records(segments: Sequence[_Segment], rows: _Rows, payload: Payload) -> _Re
                 where=f"{segments[segment][0].location} at byte {offset}",
                 hint=DAMAGED_HINT,
             ) from error
-        records.append(record)
+        records.append(record.data)
     return records
