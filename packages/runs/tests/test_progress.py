@@ -26,12 +26,21 @@ def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
     assert [] == read_progress(locate(tmp_path / "1.jsonl"))
 
 
+def test_only_line_feeds_end_lines(tmp_path: Path) -> None:
+    """A text may hold the other characters that Unicode calls ends of lines."""
+    text = "one\u2028two\u0085three"
+    line = json.dumps({"event": "failed", "text": text}, ensure_ascii=False)
+    (tmp_path / "0.jsonl").write_text(f"{line}\n")
+    assert [{"event": "failed", "text": text}] == read_progress(locate(tmp_path / "0.jsonl"))
+
+
 def test_the_newest_line_of_each_worker_counts(root: Location) -> None:
     """Of its own file, or of the newest file of the launcher."""
     assert {} == last_progress(root)
     note(root, "progress/0.jsonl", {"step": 1}, {"step": 2})
     note(root, "progress/2.9.jsonl", {"rank": 1, "event": "step", "step": 3})
     note(root, "progress/2.10.jsonl", {"rank": 1, "event": "step", "step": 4}, {"rank": 1})
+    note(root, "progress/2.11.jsonl", {"rank": True, "event": "step", "step": 5})
     note(root, "progress/notes.txt", {"rank": 0, "event": "step", "step": 9})
     assert {"0": 2, "1": 4} == {rank: line["step"] for rank, line in last_progress(root).items()}
 

@@ -24,7 +24,7 @@ _SILENT_SECONDS = 300.0  # a worker notes its progress every few seconds, or min
 
 def read_progress(where: Location) -> list[Line]:
     """Read the lines of a progress file, oldest first, without unreadable lines."""
-    return [*objects(_text(where).splitlines())]
+    return [*objects(_text(where).split("\n"))]  # a text may hold other ends of lines
 
 
 def last_progress(folder: Location) -> dict[str, Line]:
@@ -40,7 +40,7 @@ def last_progress(folder: Location) -> dict[str, Line]:
             found |= {name[1]: lines[-1]} if lines else {}
             continue
         for line in lines:
-            if isinstance(line.get("rank"), int) and "event" in line:
+            if type(line.get("rank")) is int and "event" in line:
                 found[str(line["rank"])] = line
     return found
 

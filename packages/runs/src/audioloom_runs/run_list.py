@@ -10,7 +10,7 @@ from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.reader import Opened, list_manifests
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result, result_columns
-from audioloom_storage import Location, NotFound, StorageError, exists, locate, walk
+from audioloom_storage import Location, NotFound, exists, locate, walk
 
 from audioloom_runs.attempts import seconds_of
 from audioloom_runs.settings import ListSettings, RootSettings
@@ -82,7 +82,8 @@ def run_row(
     row: Row = {"kind": kind, "name": folder.name, "location": str(folder)}
     if isinstance(found, Opened) and found.manifest.kind == kind:
         created = found.manifest.created.replace(microsecond=0).isoformat()
-        row |= {"state": "committed", "changed": created, "bytes": _bytes(found)}
+        size = sum(entry.bytes for entry in found.entries)
+        row |= {"state": "committed", "changed": created, "bytes": size}
         return {**row, "seconds": seconds_of(found.manifest.execution)}
     row |= last_change(root, folder)
     if found is None:
@@ -123,14 +124,6 @@ def last_change(root: Location, folder: Location) -> Row:
 def date_text(modified_ns: int) -> str:
     """Return a time as JSON and tables show it, in UTC and whole seconds."""
     return datetime.fromtimestamp(modified_ns // 10**9, UTC).isoformat()
-
-
-def _bytes(opened: Opened[Any]) -> int | None:
-    """Return the size of the data files; None if the list of them cannot be read."""
-    try:
-        return sum(entry.bytes for entry in opened.files())
-    except (ManifestError, StorageError):
-        return None
 
 
 def _cell(column: str, value: JSON) -> str:

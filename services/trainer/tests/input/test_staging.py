@@ -21,7 +21,7 @@ from audioloom_trainer.input import cache as cache_module
 from audioloom_trainer.input import integrity
 from audioloom_trainer.input import staging as staging_module
 from audioloom_trainer.input.cache import Cache
-from audioloom_trainer.input.record_reader import gather
+from audioloom_trainer.input.record_reader import LocalShard, gather
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
 from shard_maker import make_shards
@@ -64,6 +64,19 @@ def packed(tmp_path: Path, compression: str) -> ShardSet:
 
 def rows_of(shard: Shard) -> np.ndarray:
     return np.stack([np.full(shard.records, shard.number), np.arange(shard.records)], axis=1)
+
+
+def contents(
+    held: dict[int, LocalShard], shard: Shard, shard_set: ShardSet
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features and targets of a shard."""
+    return gather(
+        held,
+        rows_of(shard),
+        shape=shard_set.shape,
+        dtype=shard_set.dtype,
+        target_dtype=shard_set.target_dtype,
+    )
 
 
 def biggest(shards: Iterable[Shard]) -> int:
@@ -212,7 +225,7 @@ def test_a_shard_that_shrinks_while_it_is_held_is_refused(
         held = staging.hold(train[:1])
         os.truncate(held[0].path, held[0].path.stat().st_size - 200)
         with pytest.raises(ShardMismatch, match="shorter"):
-            gather(held, rows_of(train[0]), shard_set)
+            contents(held, train[0], shard_set)
 
 
 @pytest.mark.parametrize("room", [0.5, 2.5])
@@ -245,7 +258,7 @@ def test_the_budget_is_kept(
             held = staging.hold([one, two])
             assert used(cache) <= cache.limit
             for shard in (one, two):
-                _, labels = gather(held, rows_of(shard), shard_set)
+                _, labels = contents(held, shard, shard_set)
                 assert shard.records == len(labels)
             staging.release([one, two])  # and ask for more at once: no false alarm
     assert used(cache) <= cache.limit
@@ -267,7 +280,7 @@ def test_compressed_shards_are_read_from_unpacked_copies(
             found = staging.hold([shard])
             known = ours.hold([other])
             assert known[shard.number].path.read_bytes() == found[shard.number].path.read_bytes()
-            both = [gather(held, rows_of(shard), shard_set) for held in (known, found)]
+            both = [contents(held, shard, shard_set) for held in (known, found)]
             assert np.array_equal(both[0][0], both[1][0])
             assert used(cache) <= cache.limit
             staging.release([shard])

@@ -144,6 +144,19 @@ def test_modules_beside_it_are_found_one_through_another(tmp_path: Path) -> None
     } == {*found}
 
 
+def test_a_folder_without_init_is_a_package_too(tmp_path: Path) -> None:
+    """The import system takes it last, after modules of the same name, installed ones included."""
+    found = read(
+        tmp_path,
+        "import nets_of_mine.blocks\nimport other\nimport json\n",
+        nets_of_mine__of__blocks="",
+        other="",
+        other__of__deep="",
+        json__of__stranger="",
+    )
+    assert {"model.py", "nets_of_mine/blocks.py", "other.py"} == {*found}
+
+
 def test_the_digest_depends_on_every_file_and_name(tmp_path: Path) -> None:
     """Another module makes another run."""
     found = read(tmp_path, "import a\n", a="x = 1\n")

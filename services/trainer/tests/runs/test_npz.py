@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 
 import numpy as np
 import pytest
@@ -19,8 +20,45 @@ def objects() -> bytes:
     return out.getvalue()
 
 
+def compressed() -> bytes:
+    """An archive whose entry becomes much larger."""
+    out = io.BytesIO()
+    np.savez_compressed(out, x=np.zeros(1 << 20))
+    return out.getvalue()
+
+
+def entry(content: bytes) -> bytes:
+    """An archive with one stored entry."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("x.npy", content)
+    return out.getvalue()
+
+
+def npy(header: str, values: bytes) -> bytes:
+    """A NumPy file with a header of any text."""
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + values
+
+
+HUGE = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,)}", b"")
+TURNED = npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1)}", bytes(16))
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"PK", dump_arrays(ARRAYS)[:-30], dump_arrays(ARRAYS)[100:], objects()]
+    "data",
+    [
+        b"",
+        b"PK",
+        dump_arrays(ARRAYS)[:-30],
+        dump_arrays(ARRAYS)[100:],
+        objects(),
+        compressed(),
+        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", bytes(8)),
+        entry(b"no array"),
+        entry(HUGE),
+        entry(TURNED),
+    ],
 )
 def test_what_is_no_archive_is_refused(data: bytes) -> None:
     """And nothing is unpickled."""

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
-from audioloom_trainer.runtime.resources import available_cores, give_way, limit_arithmetic
+from audioloom_trainer.runtime.resources import (
+    available_cores,
+    give_way,
+    limit_arithmetic,
+    raise_file_limit,
+)
 
 MINE = len(os.sched_getaffinity(0))
 LIBRARIES = ("OMP", "OPENBLAS", "MKL")
@@ -55,6 +61,23 @@ def test_a_container_has_the_cores_that_were_asked_for(
 ) -> None:
     """At least one, and never more than there are."""
     assert cores == available_cores(tmp_path / "none", {"SKEIN_RESOURCE_VCORES": text})
+
+
+def test_the_limit_of_open_files_is_raised() -> None:
+    """As far as this process may, and it is never lowered."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, before[1]), before[1]))
+        raise_file_limit()
+        raised = resource.getrlimit(resource.RLIMIT_NOFILE)
+        raise_file_limit()
+        assert (
+            raised
+            == resource.getrlimit(resource.RLIMIT_NOFILE)
+            == (min(65_536, before[1]), before[1])
+        )
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_what_the_user_has_set_stays() -> None:

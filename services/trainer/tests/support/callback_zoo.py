@@ -39,6 +39,30 @@ class Unspeakable(Remembering):
         return {"losses": {1, 2}}
 
 
+class Insistent(Remembering):
+    """Needs the numbers of every hook, as Keras gives them, and adds one that is not finite."""
+
+    def on_train_begin(self, logs: Any) -> None:
+        assert not logs.keys()
+
+    def on_epoch_begin(self, epoch: int, logs: Any) -> None:
+        assert not logs.keys()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        super().on_epoch_end(epoch, logs)
+        logs["val_f1"] = float("nan")
+
+    def on_train_end(self, logs: Any) -> None:
+        assert logs["loss"] == self.losses[-1]
+
+
+class Falling(Remembering):
+    """Has a mistake of its user in a hook."""
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        logs["share"] = epoch / 0
+
+
 class EachStep(keras.callbacks.Callback):
     """Wants to be called between steps."""
 
@@ -61,6 +85,14 @@ def several(patience: int = 2) -> list[keras.callbacks.Callback]:
 def scheduled() -> list[keras.callbacks.Callback]:
     """Another learning rate for each epoch."""
     return [keras.callbacks.LearningRateScheduler(lambda epoch, rate: 0.5**epoch * 1e-2)]
+
+
+def insistent() -> list[keras.callbacks.Callback]:
+    return [Insistent()]
+
+
+def falling() -> list[keras.callbacks.Callback]:
+    return [Falling()]
 
 
 def forgetful() -> list[keras.callbacks.Callback]:

@@ -49,6 +49,34 @@ def test_a_state_that_json_has_no_word_for_is_refused(
     assert "Unspeakable.get_state()" in ran.err
 
 
+def test_an_error_in_a_hook_is_the_users_own(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """The message names the line of the callback, and no bug of the trainer."""
+    words = ("--model", f"{ZOO}:small", "--callbacks", f"{CALLBACK_ZOO}:falling")
+    ran = trainer("run", trained.root / "shards" / "demo", *words, "--root", tmp_path)
+    assert 78 == ran.code
+    assert "ZeroDivisionError" in ran.err
+    assert f"{CALLBACK_ZOO}:" in ran.err
+    assert "Falling.on_epoch_end" in ran.err
+
+
+def test_hooks_get_numbers_as_keras_gives_them(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """Every hook gets a mapping, the last one with the numbers of the last epoch.
+
+    A number of a callback that is not finite is left out of the history.
+    """
+    words = ("--model", f"{ZOO}:small", "--epochs", "2", "--root", tmp_path)
+    callbacks = ("--callbacks", f"{CALLBACK_ZOO}:insistent")
+    ran = trainer("run", trained.root / "shards" / "demo", *words, *callbacks)
+    assert 0 == ran.code, ran.err
+    assert "val_f1" in ran.err
+    (history,) = tmp_path.rglob("history*.json")
+    assert all("val_f1" not in epoch for epoch in json.loads(history.read_text())["epochs"])
+
+
 @pytest.mark.parametrize("words", [["--callback-arg", "a=1"], ["--stateless-callbacks"]])
 def test_what_is_for_callbacks_needs_them(
     trainer: Trainer, trained: Trained, words: list[str]

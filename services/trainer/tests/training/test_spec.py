@@ -9,12 +9,15 @@ from audioloom_manifest.publication import Plan
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_stage.errors import BadConfiguration
 from audioloom_storage import locate
+from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.models.source import ModelSource, find_model
+from audioloom_trainer.runs.layout import Launch
 from audioloom_trainer.settings import RunSettings
 from audioloom_trainer.shards.shard_set import open_shards
 from audioloom_trainer.training.spec import (
+    RunSpec,
     check_cache,
     check_replicas,
     make_plan,
@@ -109,6 +112,17 @@ def test_a_builtin_network_is_named_by_its_revision(shards: Opened[Any]) -> None
         for each in (model, replace(model, path=Path("/x.py")), replace(model, revision=2))
     ]
     assert names[0] == names[1] != names[2]
+
+
+def test_a_worker_has_the_cores_of_its_container(
+    shards: Opened[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its cost counts these, and not all cores of the node."""
+    monkeypatch.setenv("SKEIN_RESOURCE_VCORES", "1")
+    settings = RunSettings(shards=shards.location.uri, **SETTINGS)
+    made = make_plan(settings, MODEL, None, shards)
+    spec = RunSpec(settings, made, MODEL, None, shards, Cluster(), Launch())
+    assert 1 == spec.cores
 
 
 def test_where_it_lies_is_not_in_the_name(shards: Opened[Any], tmp_path: Path) -> None:

@@ -117,7 +117,8 @@ def _contents(opened: Opened[TrainingRunManifest]) -> Iterator[str]:
             continue  # Keras could not write it
         try:
             found = list(check(opened, read_role(opened, role)))
-        except (BadArrays, DamagedRun, ValueError) as error:  # ValidationError is a ValueError
+        # ValidationError is a ValueError; the others are of numbers and of nesting without bounds.
+        except (BadArrays, DamagedRun, ValueError, OverflowError, RecursionError) as error:
             found = [_short(error)]
         yield from (f"{role}: {problem}" for problem in found)
 

@@ -16,7 +16,11 @@ from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.errors import PortTaken, describe_error
 from audioloom_trainer.input.batches import Replicas
-from audioloom_trainer.runtime.resources import available_cores, keep_freed_memory
+from audioloom_trainer.runtime.resources import (
+    available_cores,
+    keep_freed_memory,
+    raise_file_limit,
+)
 
 log = structlog.get_logger()
 
@@ -44,6 +48,7 @@ def set_up_tensorflow(
     # If this variable were set, tf.keras would silently be the older Keras.
     os.environ.pop("TF_USE_LEGACY_KERAS", None)
     keep_freed_memory()
+    raise_file_limit()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
         with working("importing TensorFlow"):

@@ -154,10 +154,11 @@ class BatchReader:
     def _gather(self, positions: NDArray[np.int64]) -> tuple[Features, Targets]:
         """Return features and targets of positions; no lane is ever read backwards."""
         shard_set = self.staging.shard_set
-        features = np.empty((len(positions), *shard_set.shape), dtype=shard_set.dtype)
-        targets = np.empty(len(positions), dtype=shard_set.target_dtype)
+        shape, dtype, kind = shard_set.shape, shard_set.dtype, shard_set.target_dtype
+        features = np.empty((len(positions), *shape), dtype=dtype)
+        targets = np.empty(len(positions), dtype=kind)
         for here, rows in self._order.pieces(positions, self._move_on):
-            found = gather(self._local, rows, shard_set)
+            found = gather(self._local, rows, shape=shape, dtype=dtype, target_dtype=kind)
             if here.all():
                 return found
             features[here], targets[here] = found

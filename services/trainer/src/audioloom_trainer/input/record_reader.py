@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.shards.index import Index
-from audioloom_trainer.shards.shard_set import ShardSet
 
 Features = NDArray[Any]
 """float32 or float16, as the shards hold them."""
@@ -55,7 +54,12 @@ def open_local(path: Path, index: Index, *, numbers: bool) -> LocalShard:
 
 
 def gather(
-    shards: Mapping[int, LocalShard], rows: NDArray[np.int64], shard_set: ShardSet
+    shards: Mapping[int, LocalShard],
+    rows: NDArray[np.int64],
+    *,
+    shape: tuple[int, ...],
+    dtype: str,
+    target_dtype: str,
 ) -> tuple[Features, Targets]:
     """Read features (records, *shape) and targets (records,) of records in shards, by number.
 
@@ -64,8 +68,7 @@ def gather(
     Raises:
         ShardMismatch: a file is shorter than at its verification.
     """
-    dtype = np.dtype(shard_set.dtype)
-    size = prod(shard_set.shape) * dtype.itemsize
+    size = prod(shape) * np.dtype(dtype).itemsize
     out = _aligned(len(rows) * size)
     view = out.data
     targets: list[float] = []
@@ -81,11 +84,8 @@ def gather(
                 hint="Something changed the shard during training.",
             )
         targets.append(shard.targets[row])
-    values = out.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
-    return (
-        values.reshape(len(rows), *shard_set.shape),
-        np.array(targets, dtype=shard_set.target_dtype),
-    )
+    values = out.view(np.dtype(dtype).newbyteorder("<")).astype(dtype, copy=False)
+    return values.reshape(len(rows), *shape), np.array(targets, dtype=target_dtype)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

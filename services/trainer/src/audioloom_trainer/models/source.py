@@ -10,6 +10,7 @@ import ast
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import extract_tb
 
@@ -111,10 +112,7 @@ def source_files(path: Path, data: bytes) -> dict[str, bytes]:
     found, todo = {path.name: data}, [path.name]
     while todo:
         for module in _imported(found[todo.pop()]):
-            place = path.parent / module
-            package = sorted(place.rglob("*.py")) if (place / "__init__.py").is_file() else []
-            alone = path.parent / f"{module}.py"
-            for file in package or ([alone] if alone.is_file() else []):
+            for file in _files_of(path.parent, module):
                 name = file.relative_to(path.parent).as_posix()
                 if name not in found:
                     found[name] = _read(file)
@@ -138,6 +136,18 @@ def digest_of(files: Mapping[str, bytes]) -> str:
     for name, digest in sorted(digests.items()):
         whole.update(name.encode() + b"\0" + digest.digest())
     return whole.hexdigest()
+
+
+def _files_of(folder: Path, module: str) -> list[Path]:
+    """Return the files of a module or package in a folder, as the import system chooses them."""
+    place, alone = folder / module, folder / f"{module}.py"
+    if not (place / "__init__.py").is_file():
+        if alone.is_file():
+            return [alone]
+        found = find_spec(module)  # a folder without __init__.py comes last
+        if found is not None and found.origin is not None:
+            return []
+    return sorted(place.rglob("*.py"))
 
 
 def _imported(data: bytes) -> Iterator[str]:

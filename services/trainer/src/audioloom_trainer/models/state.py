@@ -50,7 +50,7 @@ def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.g
     named = _named(model)
     if len(arrays) != len(named):
         raise DamagedRun(expected=f"{len(named)} variables", found=f"{len(arrays)} saved ones")
-    values = {name: _fitting(variable, name, arrays.get(name)) for name, variable in named.items()}
+    values = {name: fitting(variable, name, arrays.get(name)) for name, variable in named.items()}
     sums = {id(variable) for variable in metric_state(model)}
     with strategy.scope():
         for name, variable in named.items():
@@ -84,7 +84,7 @@ def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]
     for variable in model.weights:
         path = path_of(variable)
         found = left.get(_end(path))
-        variable.assign(_fitting(variable, path, found.pop(0) if found else None))
+        variable.assign(fitting(variable, path, found.pop(0) if found else None))
 
 
 def _named(model: keras.Model) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def _end(path: str) -> str:
     return "/".join(path.split("/")[-2:])
 
 
-def _fitting(variable: Any, name: str, found: NDArray[np.generic] | None) -> NDArray[np.generic]:
-    """Return the values if their shape is that of the variable."""
+def fitting(variable: Any, name: str, found: NDArray[np.generic] | None) -> NDArray[np.generic]:
+    """Return saved values as a variable's type; DamagedRun if they have another shape."""
     if found is None or found.shape != tuple(variable.shape):
         raise DamagedRun(
             where=name,

@@ -1,8 +1,8 @@
 """Read a committed run: its checked files and the source of its model."""
 
+import os
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from audioloom_manifest.architecture import BadArchitecture, ForeignPart, read_architecture
@@ -157,7 +157,7 @@ def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:
     function = opened.manifest.recipe.model.function
     given = str(opened.manifest.execution.settings.get("model", function))
     here = given
-    if not Path(given.rpartition(":")[0]).exists():  # the file was on a node
+    if not os.path.exists(given.rpartition(":")[0]):  # noqa: PTH110 - Path raises on a closed folder
         here = (opened.folder.scheme == "file" and kept_source(opened)) or function
     model = ["--model", here] if _needs_model(opened) else []
     return shlex.join(["audioloom-trainer", "evaluate", str(opened.folder), *model])

@@ -1,4 +1,4 @@
-"""The cores that this process may use, and the C library's handling of freed memory.
+"""The cores and open files that this process may use, and the C library's freed memory.
 
 Cores are limited by affinity and by the container's quota. If YARN sets no quota, the requested
 virtual cores are the limit: Skein, which starts the launcher's containers, passes their number.
@@ -6,6 +6,7 @@ virtual cores are the limit: Skein, which starts the launcher's containers, pass
 
 import ctypes
 import os
+import resource
 import threading
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
@@ -46,6 +47,20 @@ def limit_arithmetic(threads: int, variables: MutableMapping[str, str] = os.envi
     """
     for name in _LIMITS:
         variables.setdefault(name, str(threads or available_cores()))
+
+
+_OPEN_FILES = 65_536
+
+
+def raise_file_limit() -> None:
+    """Raise the limit of open files as far as this process may: each held shard is one.
+
+    A worker holds a window of shards of each of its lanes, and limits are often 1,024.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # mallopt(3)

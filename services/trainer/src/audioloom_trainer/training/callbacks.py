@@ -6,12 +6,15 @@ restart and change the result of the run, so it is refused unless the user allow
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import keras
 import numpy as np
+import structlog
+import tensorflow as tf
 from audioloom_stage.arguments import with_secrets
 from keras import callbacks as known
 from numpy.typing import NDArray
@@ -19,6 +22,9 @@ from numpy.typing import NDArray
 from audioloom_trainer.errors import BadCallbacks, describe_error
 from audioloom_trainer.models.build import load_function
 from audioloom_trainer.models.source import ModelSource
+from audioloom_trainer.models.state import fitting
+
+log = structlog.get_logger()
 
 ARRAYS = "callback-"
 """How the names of their arrays in a checkpoint begin."""
@@ -63,7 +69,7 @@ def load_callbacks(
     for callback in each:
         for expected, found, hint in _faults(callback, stateless=stateless):
             raise BadCallbacks(where=source.place, expected=expected, found=found, hint=hint)
-    return Callbacks(each, source.place)
+    return Callbacks(each, source)
 
 
 def _faults(callback: Any, *, stateless: bool) -> Iterator[tuple[str, str, str]]:
@@ -100,8 +106,8 @@ class Callbacks:
     """The callbacks of a training."""
 
     each: Sequence[keras.callbacks.Callback] = ()
-    where: str = ""
-    """Where they come from, for errors."""
+    source: ModelSource | None = None
+    """Where they come from; None if there are none."""
 
     def __bool__(self) -> bool:
         return bool(self.each)
@@ -117,26 +123,45 @@ class Callbacks:
             monitor = getattr(callback, "monitor", None)
             if isinstance(monitor, str) and monitor not in names:
                 raise BadCallbacks(
-                    where=self.where,
+                    where=self.source and self.source.place,
                     expected=f"a callback that looks at one of {', '.join(names)}",
                     found=f"{type(callback).__name__} with monitor={monitor!r}",
                 )
             callback.set_model(model)
-        self.call("on_train_begin")
+        self.call("on_train_begin", {})
 
     def call(self, hook: str, *arguments: Any) -> None:
-        """Call one of Keras's hooks of every callback."""
+        """Call one of Keras's hooks of every callback.
+
+        Raises:
+            BadCallbacks: a callback raised an error; an error of TensorFlow passes unchanged,
+                because it may tell of a lost worker.
+        """
         for callback in self.each:
-            getattr(callback, hook)(*arguments)
+            try:
+                getattr(callback, hook)(*arguments)
+            except tf.errors.OpError:
+                raise
+            except Exception as error:
+                raise BadCallbacks(
+                    where=self.source and self.source.line_of(error),
+                    expected=f"{type(callback).__name__}.{hook} to end without an error",
+                    found=describe_error(error),
+                ) from error
 
     def epoch_ended(self, epoch: int, entry: dict[str, float]) -> bool:
         """Call the callbacks at the end of an epoch; True if a callback ends the training.
 
-        Values that they add to the loss and metrics in *entry* stay, as in Keras's history.
+        Values that they add to the loss and metrics in *entry* stay, as in Keras's history, if they
+        are finite: JSON has no others.
         """
         self.call("on_epoch_end", epoch, entry)
         for name, value in list(entry.items()):
             entry[name] = float(value)
+            if not math.isfinite(entry[name]):
+                log.warning(
+                    "leaving out a number of the callbacks", name=name, found=entry.pop(name)
+                )
         return any(bool(callback.model.stop_training) for callback in self.each)
 
     def state(self) -> list[dict[str, Any]]:
@@ -164,7 +189,10 @@ class Callbacks:
                 callback.set_state(state)
             mine = sorted(name for name in arrays if name.startswith(f"{ARRAYS}{number:05}/"))
             if mine:
-                callback.best_weights = [arrays[name] for name in mine]
+                callback.best_weights = [
+                    fitting(variable, name, arrays[name])
+                    for variable, name in zip(callback.model.weights, mine, strict=True)
+                ]
 
     def _state(self, callback: Any) -> dict[str, Any]:
         if type(callback) in _STATE:
@@ -179,7 +207,7 @@ class Callbacks:
             same = False
         if not same or not isinstance(state, dict):
             raise BadCallbacks(
-                where=self.where,
+                where=self.source and self.source.place,
                 expected=f"a dict as JSON has it from {type(callback).__name__}.get_state()",
                 found=repr(state)[:300],
             )

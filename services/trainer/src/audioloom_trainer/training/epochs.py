@@ -92,11 +92,13 @@ class Session:
         self._watch.enter("steps")
         while self.position.epoch < self._settings.epochs and not self.position.stopped:
             if self.position.step == 0:
-                self.callbacks.call("on_epoch_begin", self.position.epoch)
+                self.callbacks.call("on_epoch_begin", self.position.epoch, {})
             self._run_epoch()
             self._close_epoch(last=self.position.epoch + 1 == self._settings.epochs)
         self._model.optimizer.finalize_variable_values(self._model.trainable_variables)
-        self.callbacks.call("on_train_end")
+        last_epoch = self.position.history[-1] if self.position.history else {}
+        numbers = {name: value for name, value in last_epoch.items() if name != "epoch"}
+        self.callbacks.call("on_train_end", numbers)
         splits = self.scoring.shard_set.splits
         for name in sorted(splits.keys() - {"train"}):
             self.evaluated[name] = self.scoring.evaluate(splits[name])

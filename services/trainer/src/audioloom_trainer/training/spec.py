@@ -23,6 +23,7 @@ from audioloom_trainer.input.batches import Replicas, least_cache, needed_shards
 from audioloom_trainer.input.sampler import Shuffle, allowed_replicas
 from audioloom_trainer.models.source import ModelSource, find_model
 from audioloom_trainer.runs.layout import Launch
+from audioloom_trainer.runtime.resources import available_cores
 from audioloom_trainer.settings import RunSettings
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split, open_shards
 
@@ -79,7 +80,8 @@ class RunSpec:
     @property
     def cores(self) -> int:
         """The cores of one worker."""
-        return self.settings.threads or max(1, (os.cpu_count() or 1) // self.cluster.here)
+        shared = max(1, (os.cpu_count() or 1) // self.cluster.here)
+        return self.settings.threads or min(available_cores(), shared)
 
     @property
     def window(self) -> int:
