@@ -94,6 +94,7 @@ def _shape(settings: RunSettings, spec: RunSpec) -> application_spec.Shape:
         None if settings.environment is None else localization.check_archive(settings.environment)
     )
     files, folders = _files(settings.files)
+    words = (*spec.command, *(word for group in spec.roles for word in group.command))
     return application_shape(
         settings,
         run_folder=spec.folder,
@@ -103,11 +104,11 @@ def _shape(settings: RunSettings, spec: RunSpec) -> application_spec.Shape:
         public=environment is not None and is_shared(locate(environment)),
         files=files,
         folders=folders,
-        variables=_variables(settings) | hidden(settings.command),
+        variables=_variables(settings) | hidden(spec.command),
         advertise=settings.advertise or ADDRESS,
         systems=localization.systems_of(
             settings.file_system,
-            (settings.root, environment or "", *settings.files, *settings.env, *settings.command),
+            (settings.root, environment or "", *settings.files, *settings.env, *words),
         ),
         view_users=settings.view_users,
         ui_users=settings.ui_users,
