@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_manifest.reader import Opened, read_manifest
+from manifest_editing import edit_manifest
 from sharder_features import Window, make_features, windows
 
 
@@ -59,6 +60,29 @@ def test_inspect_shows_the_run(sharder: Callable, run: Opened) -> None:
     data = sharder("inspect", run.folder, "--json").data
     assert 60 == sum(split["records"] for split in data["splits"].values())
     assert run.manifest.recipe.model_dump(mode="json") == data["recipe"]
+
+
+def test_inspect_follows_no_input_that_another_replaced(
+    sharder: Callable, tmp_path: Path, run: Opened
+) -> None:
+    """Two runs that keep each other's splits are shown, and the second is not followed."""
+    features = tmp_path / run.manifest.inputs[0].location
+    one, other = tmp_path / "shards" / "one", tmp_path / "shards" / "other"
+    sharder("run", features, "--name", "one")
+    sharder("run", features, "--name", "other", "--keep-splits", one)
+    shutil.rmtree(one)
+    sharder("run", features, "--name", "one", "--keep-splits", other)
+    text = sharder("inspect", one).out
+    assert [1, 1] == [text.count(f"shards {place}") for place in (other, one)]
+    assert f"shards {one} (another identity lies there now)" in text
+
+
+def test_inspect_shows_a_hundred_inputs(sharder: Callable, tmp_path: Path, run: Opened) -> None:
+    """The rest of very many is left out."""
+    made_up = [run.manifest.inputs[0]] * 60
+    edit_manifest(run, lambda manifest: manifest.update(inputs=[one.to_json() for one in made_up]))
+    lines = sharder("inspect", run.folder).out.split("made from\n")[1].splitlines()
+    assert (101, "  …") == (len(lines), lines[-1])
 
 
 def test_inspect_decodes_records(sharder: Callable, run: Opened, tmp_path: Path) -> None:

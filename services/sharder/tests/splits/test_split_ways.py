@@ -18,7 +18,7 @@ import pytest
 from audioloom_manifest.reader import Opened
 from audioloom_sharder.splits.hashing import group_hashes
 from sharder_features import Window, make_features, relabelled, windows
-from sharder_forging import unlist
+from sharder_forging import relist, unlist
 from sharder_runs import committed
 
 WISH = "train=0.6,val=0.2,test=0.2"
@@ -378,9 +378,15 @@ def test_a_killed_run_goes_on(
 def test_resampling_takes_the_splits_that_were_decided(
     sharder: Callable, tmp_path: Path, way: str
 ) -> None:
-    """Of a pattern, and by label: train is balanced, plan shows it, and verify agrees."""
-    features = make_features(tmp_path, [BY_PATH[:100], BY_PATH[100:]])
-    for words in (["--split-pattern", PATTERN], ["--stratify"]):
+    """Of a pattern or a table, and by label: train is balanced, plan shows it, verify agrees."""
+    rows = [replace(row, label=old.label) for row, old in zip(BY_PATH, SKEWED, strict=True)]
+    features = make_features(tmp_path, [rows[:100], rows[100:]])
+    table = table_at(
+        tmp_path / "splits.csv",
+        ["group", "split"],
+        sorted({(str(row.group), str(row.group).split()[0]) for row in rows}),
+    )
+    for words in (["--split-pattern", PATTERN], ["--split-table", table], ["--stratify"]):
         given = (features.folder, *words, "--resample", way)
         opened = committed(sharder("run", *given).out)
         assert 1 == len({*labels_of(opened)["train"].values()})
@@ -388,3 +394,13 @@ def test_resampling_takes_the_splits_that_were_decided(
         assert labels_of(opened) == {name: one["labels"] for name, one in planned.items()}
         ran = sharder("verify", opened.folder)
         assert 0 == ran.code, ran.out
+
+
+def test_a_resampled_run_with_another_pattern_is_found(sharder: Callable, tmp_path: Path) -> None:
+    """Also where the recipe's pattern gives no split to train on."""
+    features = make_features(tmp_path, [BY_PATH])
+    words = ("--split-pattern", PATTERN, "--resample", "over")
+    opened = committed(sharder("run", features.folder, *words).out)
+    relist(opened, split_pattern="(?P<split>d|t).*")
+    ran = sharder("verify", opened.folder)
+    assert (65, True) == (ran.code, "belongs to split d" in ran.out), (ran.out, ran.err)

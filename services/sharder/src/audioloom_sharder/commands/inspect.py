@@ -27,11 +27,15 @@ from audioloom_sharder.settings import InspectSettings, ReportSettings
 from audioloom_sharder.splits.deviation import SHOWN, deviations, deviations_text
 from audioloom_sharder.steps.merge import SHARD_ROLE
 
+_MOST_INPUTS = 100
+
 
 def inspect(settings: InspectSettings) -> Result:
     """Describe a run; ``--records N`` adds the first N records of each split."""
     opened = read_manifest(settings.run, "shards")
-    lineage = list(_lineage(opened))
+    lineage = list(islice(_lineage(opened), _MOST_INPUTS + 1))
+    if len(lineage) > _MOST_INPUTS:
+        lineage[-1] = "  …"
     records = {
         name: list(_records(opened, name, settings.records))
         for name in opened.manifest.stats.splits
@@ -144,7 +148,8 @@ def _lineage(opened: Opened[ShardsManifest]) -> Iterator[str]:
         same = found.manifest.identity == reference.identity
         remark = "" if same else " (another identity lies there now)"
         yield f"{indent}{reference.kind} {printable(str(found.folder))}{remark}"
-        pending[:0] = [(each, found.root, depth + 1) for each in found.manifest.inputs]
+        if same:  # an identity covers those of the inputs, so no run leads back to itself
+            pending[:0] = [(each, found.root, depth + 1) for each in found.manifest.inputs]
 
 
 def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator[Record]:

@@ -94,7 +94,9 @@ def _check(
     if settings.inputs:
         try:
             decided, units = reopen_inputs(opened, settings.split_table, run_units)
-            inputs = replace(decided, resampling=copies), units
+            # Among other splits than the manifest's there may be none to train on.
+            known = copies if decided.splits == rules.splits else None
+            inputs = replace(decided, resampling=known), units
         except (ManifestError, StorageError, BadData) as error:
             problems.append(f"input: {error}")
     claims, table, wrong = open_groups(opened, rules)

@@ -16,8 +16,9 @@ from audioloom_sharder.steps.merge import SHARD_ROLE
 def claimed_copies(opened: Opened[ShardsManifest]) -> dict[str, LabelCopies] | None:
     """Return the copies of each label in the stats; None also without a split to train on."""
     recipe, stats = opened.manifest.recipe, opened.manifest.stats
-    known = _training_stats(stats) and recipe.splits.keys() == stats.splits.keys()
-    return stats.resampling if known else None
+    # The recipe names no splits if a pattern or a table does.
+    is_named = not recipe.splits or recipe.splits.keys() == stats.splits.keys()
+    return stats.resampling if is_named and _training_stats(stats) else None
 
 
 def check_resampling(opened: Opened[ShardsManifest], offered: Mapping[str, int]) -> Iterator[str]:
