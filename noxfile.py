@@ -616,7 +616,7 @@ def mini_cluster(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure: `-- featurize|job|launch|scan|shard|storage|train [--against CHECKOUT]`."""
+    """Measure: `-- featurize|job|launch|plan|scale|scan|shard|storage|train`, and options."""
     python = sync(session, "bench")
     session.run(
         *(python / "python", "-m", "audioloom_bench", *session.posargs),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from audioloom_manifest.publication import commit
-from audioloom_runs.run_list import list_runs, show_runs
+from audioloom_runs.run_list import date_text, list_runs, show_runs
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result
@@ -110,3 +110,8 @@ def test_the_duration_is_that_of_all_attempts(root: Location) -> None:
     found: Any = answer.data["runs"]
     assert 3730 == found[0]["seconds"]
     assert "1 h 2 min" in str(answer.text)
+
+
+def test_a_time_beyond_all_years_is_the_last_one() -> None:
+    """Whoever may write a file may give it such a time."""
+    assert "9999-12-31T23:59:59+00:00" == date_text(300_000_000_000 * 10**9)

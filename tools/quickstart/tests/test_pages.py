@@ -41,6 +41,16 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
             assert heading in anchors, text
 
 
+def test_tests_that_a_decision_names_are_there() -> None:
+    """Each is a file or a function of the tests, as in the security review."""
+    tests = [*ROOT.glob("*/*/tests/**/test_*.py"), *ROOT.glob("integration_tests/**/test_*.py")]
+    known = {test.stem for test in tests}
+    known |= {name for test in tests for name in re.findall(r"def (test_\w+)", test.read_text())}
+    for page in ROOT.glob("shared/decisions/*.md"):
+        named = set(re.findall(r"`(test_\w+)`", page.read_text("utf-8")))
+        assert named <= known, f"{page.name}: {sorted(named - known)}"
+
+
 def test_the_front_page_is_short() -> None:
     """It is read in two minutes."""
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= MOST_LINES

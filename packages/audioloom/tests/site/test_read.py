@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,8 +60,8 @@ def test_a_history_of_another_form_is_none(
 
 
 def test_what_is_no_number_is_left_out(root: Location, runs: dict[str, Opened[Any]]) -> None:
-    """Of a metric that is not finite, and of a text."""
-    epoch = {"epoch": 1, "loss": 1e400, "note": "x", "accuracy": 0.5}
+    """Of a metric that is not finite, of an integer that is no float, and of a text."""
+    epoch = {"epoch": 1, "loss": 1e400, "steps": 10**400, "note": "x", "accuracy": 0.5}
     make_training(root, runs["shards"], "odd", history=[epoch])
     assert [{"epoch": 1, "accuracy": 0.5}] == by_name(root)["odd"].history
 
@@ -68,6 +69,7 @@ def test_what_is_no_number_is_left_out(root: Location, runs: dict[str, Opened[An
 def test_names_from_outside_become_harmless_files(root: Location) -> None:
     """The page of a run stays in its folder, and no two have one page."""
     names = [HOSTILE.replace("/", ""), "..x", ".hidden", "a b", "%2e", "x" * 200, "plain-1.2_z"]
+    names.append(os.fsdecode(b"not-utf-8-\xff"))
     for name in names:
         Path(root.path, "runs", name).mkdir(parents=True)
     found = read_runs(root)

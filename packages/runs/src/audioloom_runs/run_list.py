@@ -19,6 +19,8 @@ from audioloom_runs.tables import duration_text, size_text, table
 Row: TypeAlias = "dict[str, JSON]"
 
 _COMMON = ("name", "state", "changed", "seconds", "bytes")
+_LATEST = 253_402_300_799
+"""The last second of year 9999; whoever may write a file may give it a later time."""
 
 
 def open_root(settings: RootSettings) -> Location:
@@ -123,7 +125,7 @@ def last_change(root: Location, folder: Location) -> Row:
 
 def date_text(modified_ns: int) -> str:
     """Return a time as JSON and tables show it, in UTC and whole seconds."""
-    return datetime.fromtimestamp(modified_ns // 10**9, UTC).isoformat()
+    return datetime.fromtimestamp(min(modified_ns // 10**9, _LATEST), UTC).isoformat()
 
 
 def _cell(column: str, value: JSON) -> str:

@@ -1,6 +1,6 @@
 """Read all runs under a root for the site: each manifest once, in threads, into little memory."""
 
-import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -133,7 +133,8 @@ def _read(root: Location, where: tuple[Kind, Location]) -> SiteRun:
 
 def _file_name(name: str) -> str:
     """A file name for the page of a run: the name as it is if it is harmless, else its digest."""
-    if quote(name, safe="") == name and len(name) <= 100 and not name.startswith("."):  # noqa: PLR2004
+    plain = quote(name, safe="", errors="surrogateescape") == name
+    if plain and len(name) <= 100 and not name.startswith("."):  # noqa: PLR2004
         return name
     return f"-{sha256(name.encode(errors='surrogateescape')).hexdigest()[:32]}"
 
@@ -220,7 +221,8 @@ def _history(epochs: object) -> History:
 
 def _numbers(value: Mapping[str, Any]) -> dict[str, float]:
     numbers = {printable(key): each for key, each in value.items() if type(each) in (int, float)}
-    return {key: float(each) for key, each in numbers.items() if math.isfinite(each)}
+    most = sys.float_info.max  # a larger integer is no float
+    return {key: float(each) for key, each in numbers.items() if abs(each) <= most}
 
 
 def _facts(manifest: Any, size: int) -> dict[str, dict[str, str]]:
