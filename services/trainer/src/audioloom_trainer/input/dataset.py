@@ -45,7 +45,6 @@ def stream(batches: Iterator[Batch], steps: int, shard_set: ShardSet) -> BatchSt
             next(batches, None)
         return batch
 
-    @tf.autograph.experimental.do_not_convert  # the conversion would take most of this call
     def taken(step: Any) -> Any:
         tensors = tf.numpy_function(take, [step], [spec.dtype for spec in signature])
         for tensor, spec in zip(tensors, signature, strict=True):
