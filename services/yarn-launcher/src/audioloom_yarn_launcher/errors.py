@@ -16,7 +16,7 @@ class BadRecord(BadData):
 
 
 class BadArchive(BadData):
-    """An environment's archive is damaged, or would write outside of its folder."""
+    """An environment's archive is damaged, or could write outside of its folder."""
 
 
 class NoCluster(BadConfiguration):

@@ -1,9 +1,10 @@
 """The members of an archive, and whether they stay in the folder that it is unpacked into.
 
 A node unpacks archives as this user, with a Hadoop of any age. A name that leads out of the folder
-writes there, and so does a name that passes through a link which leads out. A link that no other
-name passes through is harmless: `bin/python` of a virtual environment may be a link to the node's
-interpreter.
+writes there, and so may a name that passes through a link: the link may lead to another link, which
+leads out. A link that no other name passes through is harmless: `bin/python` of a virtual
+environment may be a link to the node's interpreter. An archive that tar makes of a folder has no
+name that passes through a link.
 """
 
 import posixpath
@@ -17,40 +18,45 @@ def first_fault(members: Iterable[tarfile.TarInfo]) -> str | None:
 
     The order is that of unpacking, and a name may occur more than once.
     """
-    leading_out: set[PurePosixPath] = set()
+    links: set[PurePosixPath] = set()
     for member in members:
-        fault = _fault(member, leading_out)
+        fault = _fault(member, links)
         if fault is not None:
             return f"{member.name!r} {fault}"
-        if member.issym() and _leads_out(member):
-            leading_out.add(_place(member.name))
+        if member.issym():
+            links.add(_place(member.name))
     return None
 
 
-def _fault(member: tarfile.TarInfo, leading_out: set[PurePosixPath]) -> str | None:
+def _fault(member: tarfile.TarInfo, links: set[PurePosixPath]) -> str | None:
     if _is_outside(member.name):
         return "leads out of the archive"
-    place = _place(member.name)
-    through = leading_out.intersection(place.parents)
-    if through:
-        return f"lies below {str(through.pop())!r}, a link that leads out of the archive"
+    through = _through(member.name, links)
+    if through is not None:
+        return f"lies below {str(through)!r}, which is a link"
     if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
         return "is neither a file, a folder nor a link"
-    if _is_forbidden_link(member, leading_out):
+    if _is_forbidden_link(member, links):
         kind = "hard link" if member.islnk() else "link"
-        return f"is a {kind} to {member.linkname!r}, which leads out of the archive"
-    if place in leading_out and not member.issym():
-        return "is written through a link of that name, which leads out of the archive"
+        return f"is a {kind} to {member.linkname!r}, which leads or may lead out of the archive"
+    if _place(member.name) in links and not member.issym():
+        return "is written through a link of that name"
     return None
 
 
-def _is_forbidden_link(member: tarfile.TarInfo, leading_out: set[PurePosixPath]) -> bool:
-    if member.islnk():
-        target = _place(member.linkname)
-        through = leading_out.intersection((target, *target.parents))
-        return _is_outside(member.linkname) or bool(through)
-    is_absolute = member.linkname.startswith("/")
-    return member.issym() and not is_absolute and _leads_out(member)
+def _through(name: str, links: set[PurePosixPath]) -> PurePosixPath | None:
+    """Return the first link that a name passes through, before ".." in the name is resolved."""
+    parts = PurePosixPath(name).parts
+    steps = (_place("/".join(parts[:count])) for count in range(1, len(parts)))
+    return next((step for step in steps if step in links), None)
+
+
+def _is_forbidden_link(member: tarfile.TarInfo, links: set[PurePosixPath]) -> bool:
+    target = member.linkname
+    if member.islnk():  # a hard link to a link is one more link
+        is_link = _place(target) in links
+        return _is_outside(target) or is_link or _through(target, links) is not None
+    return member.issym() and not target.startswith("/") and _leads_out(member)
 
 
 def _leads_out(link: tarfile.TarInfo) -> bool:

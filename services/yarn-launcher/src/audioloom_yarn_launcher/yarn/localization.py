@@ -126,7 +126,7 @@ def systems_of(given: Iterable[str], texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_members(archive: Location) -> None:
-    """Refuse an archive that is damaged, or would write outside of its folder: BadArchive.
+    """Refuse an archive that is damaged, or could write outside of its folder: BadArchive.
 
     An archive that this program packed, by its name, and that only this user can write is trusted
     unread: it may be large.
@@ -155,9 +155,9 @@ def check_members(archive: Location) -> None:
         ) from error
     if fault is not None:
         raise BadArchive(
-            "the archive would write outside of its folder",
+            "the archive could write outside of its folder",
             where=archive,
-            expected="names and links that stay within it",
+            expected="names and links that stay within it, and no name below a link",
             found=fault,
             hint="Make it again with a tool that you trust: env pack, or conda-pack.",
         )
