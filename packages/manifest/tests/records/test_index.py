@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -30,20 +32,54 @@ def _saved(array: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
+def _with_header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + bytes(64)
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
         (b"", "not a NumPy file"),
         (b"PK\x03\x04", "not a NumPy file"),
-        (dump(ROWS)[:-1], "not a NumPy file"),
-        (dump(ROWS) + b"x", "bytes after"),
+        (dump(ROWS)[:-1], "expected 64 bytes of rows, found 63"),
+        (dump(ROWS) + b"x", "expected 64 bytes of rows, found 65"),
         (_saved(ROWS.astype(np.int32)), "int32"),
         (_saved(ROWS[:, :3]), r"shape \(2, 3\)"),
         (_saved(ROWS[0]), r"shape \(4,\)"),
-        (_saved(np.array([None], dtype=object)), "not a NumPy file"),
+        (_saved(np.asfortranarray(ROWS)), "an array of int64"),
+        (_saved(np.array([None], dtype=object)), "an array of object"),
+        (_with_header("{'descr': '<i8', 'shape': (-2, 4), 'fortran_order': False}"), "bytes of"),
+        (_with_header("{'descr': (), 'shape': (2, 4), 'fortran_order': False}"), "not a NumPy"),
+        (_with_header("{" * 9000), "not a NumPy file"),
+        (_with_header("+".join("1" * 4000)), "not a NumPy file"),
+        (_with_header("-" * 9000 + "1"), "not a NumPy file"),
     ],
 )
 def test_anything_else_is_damage(data: bytes, text: str) -> None:
     """Named, and no object is ever unpickled."""
     with pytest.raises(RecordError, match=text):
         load(data)
+
+
+@pytest.mark.filterwarnings("ignore")  # NumPy warns of other dtypes and of older writers
+def test_a_flipped_bit_of_the_header_is_damage_or_nothing() -> None:
+    """Whatever NumPy makes of it."""
+    whole = dump(ROWS)
+    for at in range(8 * (len(whole) - ROWS.nbytes)):
+        data = bytearray(whole)
+        data[at // 8] ^= 1 << at % 8
+        with suppress(RecordError):
+            assert ROWS.tolist() == load(bytes(data)).tolist()
+
+
+def test_a_header_that_claims_any_number_of_rows_takes_no_memory() -> None:
+    """Neither a terabyte nor more than an address holds."""
+    for rows in (10**12, 10**30):
+        text = f"{{'descr': '<i8', 'shape': ({rows}, 4), 'fortran_order': False}}"
+        with pytest.raises(RecordError, match="bytes of rows, found 64"):
+            load(_with_header(text))
+
+
+def test_no_rows() -> None:
+    """An index of nothing is read as it was written."""
+    assert (0, 4) == load(dump(ROWS[:0])).shape

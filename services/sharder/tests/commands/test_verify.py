@@ -15,7 +15,7 @@ import pytest
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.records.index import HEADER_BYTES, dump
 from audioloom_manifest.records.tfrecord import frame, masked_crc, read
-from manifest_editing import write_manifest
+from manifest_editing import edit_list, edit_manifest, write_manifest
 from sharder_features import make_features, windows
 from sharder_forging import records_of, relist, rewrite, shards_of
 
@@ -133,6 +133,42 @@ def test_a_wrong_index_is_named(sharder: Callable, run: Opened) -> None:
     index.write_bytes(dump(rows))
     relist(run)
     assert f"{index}: does not say where the records of its shard are" in _problems(sharder, run)
+
+
+def test_a_flipped_bit_in_the_header_of_an_index_is_named(sharder: Callable, run: Opened) -> None:
+    """Also where NumPy takes the header for the beginning of a longer text."""
+    shard = shards_of(run)[0]
+    index = shard.with_name(shard.name.replace(".tfrecord", ".idx.npy"))
+    data = bytearray(index.read_bytes())
+    data[data.index(b"{")] ^= 64
+    index.write_bytes(data)
+    assert f"{index}: not a NumPy file of numbers" in _problems(sharder, run)
+
+
+def test_shards_that_are_not_listed_are_one_problem(sharder: Callable, run: Opened) -> None:
+    """However many the manifest claims."""
+    claims = {"shards": 10**12, "records": 10**12}
+    edit_manifest(run, lambda value: value["stats"]["splits"]["train"].update(claims))
+    text = _problems(sharder, run, "--no-inputs")
+    assert "train: the list of files lacks 999,999,999,9" in text
+    assert 1 == text.count("the list of files lacks")
+
+
+def test_a_shard_that_is_not_listed_is_named(sharder: Callable, run: Opened) -> None:
+    """By its number, as is one beyond the number of shards."""
+    train = ("train", 1)
+    edit_list(run, lambda files: files.remove(_listed(files, *train, "shard")))
+    assert "train 00001: the list of files lacks shard or index" in _problems(sharder, run)
+    edit_list(run, lambda files: files.remove(_listed(files, *train, "index")))
+    text = _problems(sharder, run)
+    assert "train: the list of files lacks 1 of 4 shards, the first is 00001" in text
+    edit_list(run, lambda files: _listed(files, "train", 3, "shard").update(shard=9))
+    assert "train: shard 9 of 4" in _problems(sharder, run)
+
+
+def _listed(files: list[dict], split: str, shard: int, role: str) -> dict:
+    wanted = (split, shard, role)
+    return next(one for one in files if (one["split"], one["shard"], one["role"]) == wanted)
 
 
 # --- forgeries: everything agrees with everything, except with what it was made from --------------

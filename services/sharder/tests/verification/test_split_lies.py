@@ -147,6 +147,7 @@ def test_a_splits_file_that_is_none_is_found(sharder: Callable, run: Opened) -> 
     whole = path.read_bytes()
     for data, text in (
         (b"nothing", "not a NumPy file of numbers"),
+        (whole.replace(b"{", b"(", 1), "not a NumPy file of numbers"),
         (whole[:-17] + whole[-34:-17], "groups out of order, or twice"),
         (whole[:-1] + b"\x07", "a group in split number 7 of 2"),
     ):

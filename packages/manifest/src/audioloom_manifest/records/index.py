@@ -5,6 +5,9 @@ trainer reads any record by it in one ranged read, and its values without parsin
 """
 
 import io
+import math
+import tokenize
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +32,41 @@ def dump(index: NDArray[np.int64]) -> bytes:
 
 def load(data: bytes) -> NDArray[np.int64]:
     """Read an index file; anything but what `dump` writes is `RecordError`."""
+    return np.asarray(read_rows(data, np.dtype("<i8"), len(COLUMNS)), dtype=np.int64)
+
+
+def read_rows(data: bytes, dtype: np.dtype[Any], *width: int) -> NDArray[Any]:
+    """Read a NumPy file (format 1.0) whose rows have this dtype and, inside a row, this shape.
+
+    No memory is reserved for what the header claims.
+
+    Raises:
+        RecordError: the file is another one, or has more or fewer bytes than its header says.
+    """
     stream = io.BytesIO(data)
     try:
-        rows = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        np.lib.format.read_magic(stream)
+        shape, is_fortran, found = np.lib.format.read_array_header_1_0(stream)
+    except _BAD_HEADER as error:
         raise RecordError(f"not a NumPy file of numbers: {error}") from error
-    if rows.dtype != np.dtype("<i8") or rows.ndim != 2 or rows.shape[1] != len(COLUMNS):  # noqa: PLR2004
+    if found != dtype or not shape or shape[1:] != width or is_fortran:
+        expected = ", ".join(map(str, ("rows", *width)))
         raise RecordError(
-            f"an array of {rows.dtype} and shape {rows.shape}, "
-            f"expected int64 and (records, {len(COLUMNS)})"
+            f"an array of {found} and shape {shape}, expected {dtype} and ({expected})"
         )
-    if stream.read(1):
-        raise RecordError("bytes after the end of the array")
-    return np.asarray(rows, dtype=np.int64)
+    start = stream.tell()
+    if (claimed := math.prod(shape) * dtype.itemsize) != len(data) - start:
+        raise RecordError(f"expected {claimed:,} bytes of rows, found {len(data) - start:,}")
+    return np.frombuffer(data, dtype, offset=start).reshape(shape)
+
+
+# NumPy evaluates the header as Python, which fails in all of these ways.
+_BAD_HEADER = (
+    ValueError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    tokenize.TokenError,
+    RecursionError,
+    MemoryError,
+)

@@ -123,7 +123,17 @@ def _pairs(opened: Opened[ShardsManifest], rules: Rules) -> tuple[list[ShardFile
     files = {(one.split, one.role, one.shard): one for one in opened.files()}
     pairs, problems = [], []
     for name, stats in opened.manifest.stats.splits.items():
-        for number in range(stats.shards):
+        listed = sorted({shard for split, _, shard in files if split == name and shard is not None})
+        numbers = [number for number in listed if number < stats.shards]
+        if lacking := stats.shards - len(numbers):
+            first = min({*range(len(numbers) + 1)} - {*numbers})
+            problems.append(
+                f"{name}: the list of files lacks {lacking:,} of {stats.shards:,} shards, the first"
+                f" is {first:05d}"
+            )
+        if len(numbers) < len(listed):
+            problems.append(f"{name}: shard {listed[len(numbers)]} of {stats.shards}")
+        for number in numbers:
             data, index = (files.get((name, role, number)) for role in (SHARD_ROLE, INDEX_ROLE))
             if data is None or (rules.indexed and index is None):
                 problems.append(f"{name} {number:05d}: the list of files lacks shard or index")
@@ -135,9 +145,6 @@ def _pairs(opened: Opened[ShardsManifest], rules: Rules) -> tuple[list[ShardFile
                     f"{data.path}: expected {expected} records for balance, found {data.records} in"
                     " the list of files"
                 )
-        numbers = [shard for split, _, shard in files if split == name and shard is not None]
-        if beyond := [shard for shard in numbers if shard >= stats.shards]:
-            problems.append(f"{name}: shard {min(beyond)} of {stats.shards}")
     return pairs, problems
 
 

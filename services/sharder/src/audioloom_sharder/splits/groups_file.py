@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from audioloom_manifest.envelope import FileEntry, InputRef
+from audioloom_manifest.errors import RecordError
 from audioloom_manifest.file_list import check_file
 from audioloom_manifest.kinds import ShardsManifest
 from audioloom_manifest.reader import Opened, read_manifest
+from audioloom_manifest.records.index import read_rows
 from audioloom_storage import Location, read_bytes
 from numpy.typing import NDArray
 
@@ -107,20 +109,14 @@ def read_groups(folder: Location, entry: FileEntry, splits: int) -> NDArray[np.v
     """
     check_file(folder, entry)
     where = folder / entry.path
-    stream = io.BytesIO(read_bytes(where, limit=entry.bytes))
     try:
-        rows = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise DamagedShards(f"not a NumPy file of numbers: {error}", where=where) from error
-    if rows.dtype != GROUP or rows.ndim != 1:
-        found = f"an array of {rows.dtype} and shape {rows.shape}, expected {GROUP}"
-        raise DamagedShards(found, where=where)
-    if stream.read(1):
-        raise DamagedShards("bytes after the end of the array", where=where)
+        rows = read_rows(read_bytes(where, limit=entry.bytes), GROUP)
+    except RecordError as error:
+        raise DamagedShards(str(error), where=where) from error
     if (rows["group"][1:] <= rows["group"][:-1]).any():
         raise DamagedShards("groups out of order, or twice", where=where)
     if len(rows) and (last := int(rows["split"].max())) >= splits:
         raise DamagedShards(f"a group in split number {last} of {splits}", where=where)
     if len(rows) and not rows["records"].min():
         raise DamagedShards("a group without records", where=where)
-    return np.asarray(rows)
+    return rows
