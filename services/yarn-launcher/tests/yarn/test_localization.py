@@ -118,7 +118,7 @@ def test_a_zip_that_leads_out_is_refused(tmp_path: Path) -> None:
     """By a name, and by what a link in it says."""
     for name, text, mode in (("../x", "", 0o644), ("a", "../x", stat.S_IFLNK | 0o777)):
         made = zipped(tmp_path / "x.zip", name, text, mode)
-        with pytest.raises(BadArchive, match="leads out"):
+        with pytest.raises(BadArchive, match="may lead out"):
             check_members(locate(str(made)))
 
 
