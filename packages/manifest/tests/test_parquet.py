@@ -1,13 +1,18 @@
 import io
 import struct
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from audioloom_manifest.parquet import (
+    BadParquet,
     features_rows_per_group,
     features_schema,
     features_writer,
+    open_parquet,
 )
+from audioloom_storage import locate
 from manifest_runs import RECIPE
 
 
@@ -52,3 +57,17 @@ def test_feature_is_plain_and_uncompressed() -> None:
 def test_row_group_bound() -> None:
     """A row group holds at most 8 MiB of features: 167 windows of 50,080 bytes."""
     assert 167 == features_rows_per_group(RECIPE.feature)
+
+
+def test_pages_that_rotted_are_named(tmp_path: Path) -> None:
+    """Arrow finds no number for the error, and storage is not to blame."""
+    path = tmp_path / "t.parquet"
+    schema = pa.schema([pa.field("path", pa.string())])
+    pq.write_table(pa.table({"path": ["a" * 1000]}, schema), path, compression="none")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 40 + whole[44:])
+    with (
+        pytest.raises(BadParquet, match=r"t\.parquet: expected a Parquet file"),
+        open_parquet(locate(path), schema) as file,
+    ):
+        file.read()

@@ -3,7 +3,7 @@
 Needs the extra `audioloom-manifest[parquet]`. The meaning of each column stands in SPEC.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -126,23 +126,39 @@ def open_parquet(location: Location, schema: pa.Schema) -> Iterator[pq.ParquetFi
     Raises:
         BadParquet: the file is not Parquet, or a column is missing or has another type.
     """
-    with open_read(location) as stream:
-        try:
-            with pq.ParquetFile(stream, pre_buffer=False) as file:
-                for field in schema:
-                    at = file.schema_arrow.get_field_index(field.name)
-                    has = "no such column" if at < 0 else file.schema_arrow.field(at).type
-                    if has != field.type:
-                        expected = f"the column {field.name} of type {field.type}"
-                        raise BadParquet(where=location, expected=expected, found=str(has))
-                yield file
-        except pa.ArrowException as error:
-            raise BadParquet(
-                where=location,
-                expected="a Parquet file",
-                found=str(error),
-                hint="Restore the file, or run its stage again.",
-            ) from error
+
+    def damaged(text: str) -> BadParquet:
+        return BadParquet(
+            where=location,
+            expected="a Parquet file",
+            found=text,
+            hint="Restore the file, or run its stage again.",
+        )
+
+    with (
+        open_read(location) as stream,
+        damage_as(damaged),
+        pq.ParquetFile(stream, pre_buffer=False) as file,
+    ):
+        for field in schema:
+            at = file.schema_arrow.get_field_index(field.name)
+            has = "no such column" if at < 0 else file.schema_arrow.field(at).type
+            if has != field.type:
+                expected = f"the column {field.name} of type {field.type}"
+                raise BadParquet(where=location, expected=expected, found=str(has))
+        yield file
+
+
+@contextmanager
+def damage_as(error_of: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise *error_of* Arrow's text where it finds damage; errors of storage pass unchanged."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        # Arrow raises OSError for damaged pages too, without a number; storage has its own types.
+        if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
+            raise
+        raise error_of(" ".join(str(error).split())[:300]) from error
 
 
 _REPEATED = {

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from audioloom_storage import IsAFolder, Location, open_read, walk
 
 from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.parquet import damage_as
 
 MOST_LINE_BYTES = 1 << 20
 """The longest first line of a CSV file."""
@@ -229,22 +230,20 @@ def _opened(part: Location) -> Iterator[tuple[BinaryIO, bool]]:
     It names the line of bytes that are no UTF-8.
     """
     is_parquet = False
-    try:
-        with open_read(part) as file:
-            is_parquet = file.read(4) == b"PAR1"
-            file.seek(0)
-            yield file, is_parquet
-    except (pa.ArrowException, OSError) as error:
-        # Arrow raises OSError for damaged pages, without a number; storage has its own types.
-        if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
-            raise
+
+    def damaged(text: str) -> BadTable:
         if not is_parquet and (line := _first_line_that_is_no_text(part)) is not None:
-            raise _no_text(part, line) from None
-        raise BadTable(
+            return _no_text(part, line)
+        return BadTable(
             where=part,
             expected="CSV with as many fields in each line as in the first, or Parquet",
-            found=str(error)[:300],
-        ) from error
+            found=text,
+        )
+
+    with damage_as(damaged), open_read(part) as file:
+        is_parquet = file.read(4) == b"PAR1"
+        file.seek(0)
+        yield file, is_parquet
 
 
 def _no_text(part: Location, line: int) -> BadTable:

@@ -15,12 +15,12 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from audioloom_manifest.parquet import damage_as
 from audioloom_manifest.records.example import Record
 from pyarrow import orc
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
-from audioloom_sharder.io.failures import damage_as
 from audioloom_sharder.rules import Rules
 
 _ROWS_AT_ONCE = 64

@@ -10,14 +10,14 @@ from audioloom_manifest.checksum import QuickComparison
 from audioloom_manifest.errors import WrongChecksum
 from audioloom_manifest.file_list import check_file
 from audioloom_manifest.kinds import ShardFeature
-from audioloom_manifest.parquet import features_schema
+from audioloom_manifest.parquet import damage_as, features_schema
 from audioloom_storage import open_read, pieces
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.manifests import Source
 from audioloom_sharder.inputs.rows import Row
 from audioloom_sharder.io.buffers import buffer
-from audioloom_sharder.io.failures import damage_as, disk_full_as_error, temporary_file
+from audioloom_sharder.io.failures import disk_full_as_error, temporary_file
 
 IDENTITY_COLUMNS = (*Row._fields, "flags", "valid_samples")
 """The columns that identify a window, and those that filters read."""

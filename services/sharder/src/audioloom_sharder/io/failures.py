@@ -1,25 +1,11 @@
-"""Failures of Arrow and of the local disk, as errors of the sharder."""
+"""Failures of the local disk, as errors of the sharder."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-import pyarrow as pa
-
 from audioloom_sharder.errors import DiskFull
-
-
-@contextmanager
-def damage_as(error_of: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise *error_of* Arrow's text where it finds damage; errors of storage pass unchanged."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        # Arrow raises OSError for damaged pages too, without a number; storage has its own types.
-        if isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None):
-            raise
-        raise error_of(" ".join(str(error).split())[:300]) from error
 
 
 def temporary_file() -> BinaryIO:
