@@ -105,6 +105,16 @@ def test_what_is_not_read_is_named(
         opened(written["gzip-BLOCK"].replace(before, after, 1))
 
 
+def test_a_value_that_begins_behind_its_record_is_damage() -> None:
+    """A Text has a length of its own, for which a record of a key alone has no place."""
+    kind = b"org.apache.hadoop.io.Text"
+    key = b"\1a"
+    head = b"SEQ\x06" + 2 * (bytes([len(kind)]) + kind) + bytes(2 + 4) + b"S" * 16
+    record = 2 * len(key).to_bytes(4) + key
+    with pytest.raises(BadContainer, match="a value of -1 bytes"):
+        assert contents(head + record + b"z" * 20)
+
+
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_a_mutated_file_lists_or_is_damaged(written: dict[str, bytes], data: Any) -> None:

@@ -41,6 +41,7 @@ _tar_damages = partial(
     damages,
     "tar",
     *(tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, ValueError),
+    RecursionError,  # a thousand headers of long names in a row
 )
 _ENCRYPTED = 0x1
 _LINK, _KIND = 0o120000, 0o170000
@@ -72,18 +73,24 @@ class Tar(Container):
         """See `Container.entries`."""
         self._file.seek(0)
         mode: Any = "r:"
-        file = CarefulFile(self._file)
+        file, most = CarefulFile(self._file), most_expanded(self._size)
         if self._packed:
             unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=cast("BinaryIO", file)))
-            file, mode = CarefulFile(unpacked, most_expanded(self._size)), "r|"
+            file, mode = CarefulFile(unpacked, most), "r|"
         opened = {"fileobj": cast("Any", file), "mode": mode, "tarinfo": _Entry, "errorlevel": 2}
         with _tar_damages(), tarfile.open(**opened) as archive:
             while (entry := archive.next()) is not None:
+                # The library goes there next: it would read for ever in a tar.gz, or in a circle.
+                size = 0 if entry.issparse() else entry.size  # holes are no bytes
+                if not 0 <= size <= most or not entry.offset < archive.offset <= most:
+                    raise BadContainer(f"a member of {size} bytes at byte {entry.offset}")
                 cast("Any", archive).members.clear()  # they would grow with the container
                 name = safe_name(entry.name)
                 if name is not None and entry.isreg() and not entry.issparse():
                     place = None if self._packed else entry.offset_data
                     yield Member(name, entry.size, place), _content(archive, entry, name)
+                if not self._packed and archive.offset > self._size:
+                    raise BadContainer(f"a member up to byte {archive.offset} of {self._size}")
             if self._packed:
                 while file.read(PIECE_BYTES):  # at its end the checksum is compared
                     pass
@@ -223,10 +230,17 @@ def _kind(kind: pa.DataType) -> str:
 
 def _avro_kind(kind: Any) -> str:
     kinds = kind if isinstance(kind, list) else [kind]
-    names = {each["type"] if isinstance(each, dict) else each for each in kinds} - {"null"}
+    names = {_avro_type(each) for each in kinds} - {"null"}
     return {frozenset({"bytes"}): "bytes", frozenset({"string"}): "text"}.get(
-        frozenset(str(each) for each in names), "other"
+        frozenset(names), "other"
     )
+
+
+def _avro_type(kind: Any) -> str:
+    if isinstance(kind, dict):
+        # The library makes numbers, dates and UUIDs of logical types.
+        return "other" if "logicalType" in kind else str(kind["type"])
+    return str(kind)
 
 
 _FORMATS: dict[str, Callable[[BinaryIO, int], Container]] = {

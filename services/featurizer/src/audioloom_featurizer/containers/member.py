@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, BinaryIO, TypeAlias
 
+from audioloom_storage import StorageError
+
 MOST_MEMBERS = 10_000_000
 MOST_NAME_BYTES = 4096
 MOST_READ_BYTES = 256 << 20
@@ -108,16 +110,18 @@ def whole_members(
 
 @contextmanager
 def damages(what: str, *errors: type[Exception]) -> Iterator[None]:
-    """Translate the errors of a format's library.
+    """Translate the errors of a format's library; those of the storage pass as they are.
 
     Raises:
         BadContainer: one of *errors* came; the text names *what* is damaged.
     """
     try:
         yield
-    except (BadContainer, MemoryError):
+    except (BadContainer, StorageError, MemoryError):
         raise
     except errors as error:
+        if isinstance(error.__context__, StorageError):  # zipfile takes an OSError for no zip
+            raise error.__context__ from None
         raise BadContainer(f"a damaged {what} ({str(error)[:200]})") from error
 
 
@@ -127,7 +131,8 @@ def safe_name(name: str) -> str | None:
     lies = name.startswith("/") or "\0" in name or "\\" in name or ".." in parts
     if lies or not parts or len(name.encode("utf-8", "replace")) > MOST_NAME_BYTES:
         return None
-    return "/".join(parts)
+    # The name in a tar may hold bytes that are not UTF-8: `\xNN`, as in the listing of paths.
+    return "/".join(parts).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def pieces(file: IO[bytes], size: int, name: str) -> Iterator[bytes]:

@@ -73,6 +73,8 @@ class SequenceFile(Container):
             begin = self._file.tell()
             end = begin + length - len(key)
             place = begin + self._value_head(end - begin)
+            if place > end:
+                raise BadContainer(f"a value of {end - place} bytes before byte {place}")
             name = safe_name(self._name(key))
             if name is not None:
                 yield Member(name, end - place, place), self._piece(name, place, end)
