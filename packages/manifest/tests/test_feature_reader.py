@@ -106,10 +106,12 @@ def test_few_files_are_read_and_they_are_spread(root: Location) -> None:
 def test_rows_beyond_the_limit_are_not_read(
     root: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole row groups up to it."""
-    monkeypatch.setattr(feature_reader, "_MOST_ROWS", 5)
-    opened = run(root, parquet(*(window("a", number) for number in range(9))), labels={"a": 9})
-    assert 4 == read_feature_sample(opened).windows
+    """Up to it they are, also where one row group has more than the share of its file."""
+    monkeypatch.setattr(feature_reader, "_MOST_ROWS", 6)
+    rows = [window("a", number) for number in range(9)]
+    opened = run(root, parquet(*rows, group=4), parquet(*rows, group=9), labels={"a": 18})
+    sample = read_feature_sample(opened)
+    assert (6, 6) == (sample.windows, sample.pictures["a"].windows)
 
 
 def test_a_picture_is_the_distance_from_the_mean(root: Location) -> None:

@@ -55,13 +55,13 @@ def _read(where: Location, sample: FeatureSample, values: "_Values") -> None:
     with open_parquet(where, features_schema(values.feature)) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
-            left -= group.num_rows
-            if left < 0 or group.total_byte_size > _MOST_GROUP_BYTES:
+            if left <= 0 or group.total_byte_size > _MOST_GROUP_BYTES:
                 break
             wanted = number < max(1, _MOST_GROUPS // sample.files) and any(values.wanted.values())
             columns = [*_COLUMNS, name] if wanted else _COLUMNS
             table = file.read_row_group(number, columns=columns, use_threads=False)
-            rows = table.select(_COLUMNS).to_pylist()
+            rows = table.select(_COLUMNS).slice(0, left).to_pylist()
+            left -= len(rows)
             path = _count(sample, rows, path)
             if wanted:
                 values.keep(table[name], rows)
