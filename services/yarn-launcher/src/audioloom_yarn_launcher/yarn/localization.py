@@ -32,6 +32,7 @@ _LEFT_OUT = frozenset({"__pycache__", ".git", ".venv"})
 _NAMED = re.compile(r"""(?<!\w)hdfs://([^\s/@,;"'()\[\]{}<>|\\]+)""", re.IGNORECASE)
 PACKED_BY_US = re.compile(r"[0-9a-f]{64}(?:\.[0-9]+)?\.tar\.gz")
 _CHUNK_BYTES = 1 << 20
+_LONGEST_PATH = 4096  # of Linux: a node cannot make a link to a longer one
 
 log = structlog.get_logger()
 
@@ -180,7 +181,8 @@ def _of_zip(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
             member = tarfile.TarInfo(info.filename)
             if kinds.S_ISLNK(info.external_attr >> 16):
                 member.type = tarfile.SYMTYPE
-                member.linkname = archive.read(info).decode("utf-8", "replace")
+                with archive.open(info) as link:
+                    member.linkname = link.read(_LONGEST_PATH + 1).decode("utf-8", "replace")
             elif info.is_dir():
                 member.type = tarfile.DIRTYPE
             yield member
