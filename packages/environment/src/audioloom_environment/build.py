@@ -18,7 +18,13 @@ from audioloom_environment.programs import output_of
 LAYOUT = 2
 """Raised when the same inputs would become another archive."""
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?==[^\s*;]+$")
-_LEFT_OUT = frozenset({"__pycache__", ".git", ".nox", ".venv", "build", "dist", "tests"})
+_BY_CONTENT = re.compile(r"--hash=|@[0-9a-f]{40}\b|#sha256=")
+_OF_OTHERS = re.compile(r"-[rce]|--(?:requirement|constraint|editable)\b")
+"""Options that name files whose content is not in the digest."""
+_LINE_END = re.compile(r"(?<!\\)\n")
+_LEFT_OUT = frozenset({"__pycache__", ".git", ".nox", ".venv"})
+_LEFT_OUT_AT_TOP = frozenset({"build", "dist", "tests"})
+"""Further down these are names of packages."""
 
 log = structlog.get_logger()
 
@@ -33,7 +39,7 @@ class BuildInputs:
     requirements: Path | None
     wheels: Path | None
     local: list[str]
-    """Folders of projects whose dependencies the requirements pin."""
+    """Folders whose dependencies the requirements pin; a marker may follow, as in `/lib ; …`."""
     packages: list[str]
 
 
@@ -67,6 +73,8 @@ def build_inputs(
     local: list[str] = []
     if (source := _existing(project)) is not None:
         pins, local = _locked(source, extras, folder)
+    elif pins is not None:
+        _check_pinned(pins)
     if pins is None and not added:
         raise BadConfiguration(
             "there is nothing to build an environment from",
@@ -126,31 +134,61 @@ def _package(text: str) -> str:
 
 
 def _package_facts(package: str) -> list[str]:
-    path = Path(package)
+    place, *marker = package.split(" ; ", maxsplit=1)
+    path = Path(place)
     if not path.exists():
         return [package]
     if path.is_file():
         return [path.name, sha256_of(path)]
-    facts = [path.name]
+    facts = [path.name, *marker]
     for each in sorted(path.rglob("*")):
         within = each.relative_to(path)
         hidden = any(part in _LEFT_OUT or part.endswith(".egg-info") for part in within.parts)
-        if each.is_file() and not hidden:
+        if each.is_file() and not hidden and within.parts[0] not in _LEFT_OUT_AT_TOP:
             facts.append(f"{within} {sha256_of(each)}")
     return facts
 
 
+def _check_pinned(requirements: Path) -> None:
+    for line in _LINE_END.split(requirements.read_text()):
+        text = re.split(r"(?:^|\s)#", line.strip(), maxsplit=1)[0]
+        name = re.split(r";|\s--|\\\n", text, maxsplit=1)[0]
+        is_option = text.startswith("-") and not _OF_OTHERS.match(text)
+        pinned = _PINNED.match(name.replace(" ", "")) or _BY_CONTENT.search(line)
+        if text and not is_option and not pinned:
+            raise BadConfiguration(
+                "a distribution of --requirements is not pinned",
+                where=requirements,
+                expected="name==version, or a file or an address with its hash",
+                found=text,
+                hint="`uv export` or `uv pip compile` writes such a file. Give a project as"
+                " --project, and a folder or a wheel as --with.",
+            )
+
+
 def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> tuple[Path, list[str]]:
-    """Return a file of the distributions that a lock pins, and the folders of its own projects."""
-    lines = _uv(
+    """Return a file of the distributions that a lock pins, and the folders that it names."""
+    text = _uv(
         *("export", "--locked", "--no-default-groups", "--no-header", "--no-annotate"),
         f"--project={project}",
         *(f"--extra={each}" for each in extras),
-    ).splitlines()
-    local = [line.removeprefix("-e ").strip() for line in lines if line.startswith("-e ")]
+    )
+    # The lock of a workspace lies above its projects, and paths start from there.
+    above = (each for each in (project, *project.parents) if (each / "uv.lock").exists())
+    base = next(above, project)
+    pinned: list[str] = []
+    local: list[str] = []
+    for line in _LINE_END.split(text):
+        if not line.startswith(("-e ", ".", "/")):
+            pinned.append(line)
+            continue
+        path = re.split(r" ;| \\\n", line.removeprefix("-e "), maxsplit=1)[0]
+        place = (base / path).resolve()
+        whole = f"{place}{line.removeprefix('-e ')[len(path) :]}"
+        (local if place.is_dir() else pinned).append(whole)
     target = folder / "locked.txt"
-    target.write_text("\n".join(line for line in lines if not line.startswith("-e ")))
-    return target, sorted(str((project / each).resolve()) for each in local)
+    target.write_text("\n".join(pinned))
+    return target, sorted(local)
 
 
 def _uv(*words: str) -> str:
