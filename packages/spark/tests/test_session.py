@@ -135,9 +135,41 @@ def test_every_unit_answers_once(session: SparkSession) -> None:
     assert [(unit, sys.executable) for unit in range(20)] == sorted(answers)
 
 
+def test_answers_have_no_limit_together(session: SparkSession) -> None:
+    """Spark counts what comes in accumulators too."""
+    assert "0" == session.sparkContext.getConf().get("spark.driver.maxResultSize")
+
+
 def test_no_units_need_no_job(session: SparkSession) -> None:
     """No unit, no answer."""
     assert [] == list(run_units(session, [], lambda unit: unit))
+
+
+@pytest.mark.slow
+def test_java_that_is_killed_is_worth_another_try() -> None:
+    """Its session ends all the same, and the next one has a Java of its own."""
+    program = (
+        "import os\n"
+        "from audioloom_spark.session import spark_session\n"
+        "from audioloom_spark.settings import SparkSettings\n"
+        "from audioloom_spark.units import run_units\n"
+        "from audioloom_stage.errors import TryAgain\n"
+        "settings = SparkSettings(master='local[1]')\n"
+        "try:\n"
+        "    with spark_session('t', settings) as s:\n"
+        "        java = s.sparkContext._gateway.proc.pid\n"
+        "        list(run_units(s, [java], lambda u: os.kill(u, 9)))\n"
+        "except TryAgain as error:\n"
+        "    print(error)\n"
+        "with spark_session('t', settings) as s:\n"
+        "    print(*run_units(s, [1], lambda u: u))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert 0 == done.returncode, done.stderr
+    told, answer = done.stdout.splitlines()
+    assert ("Spark gave up", "1") == (told.split(":")[0], answer)
 
 
 def test_nothing_stays_behind(tmp_path: Path) -> None:

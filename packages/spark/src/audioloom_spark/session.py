@@ -8,7 +8,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,7 @@ def spark_session(
     with starting, tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
         starting.enter_context(working("starting Spark"))
         import pyspark  # noqa: PLC0415 - a second of import, after the checks
+        from py4j.protocol import Py4JError  # noqa: PLC0415
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
         home = Path(pyspark.__file__).parent
@@ -121,7 +122,8 @@ def spark_session(
                 yield session
             finally:
                 gateway = session.sparkContext._gateway  # noqa: SLF001 - see _end_gateway
-                session.stop()
+                with suppress(Py4JError, OSError):  # Java may have ended, which was reported
+                    session.stop()
                 _end_gateway(gateway)
                 messages.join(timeout=5)  # the JVM's last words come before our next line
 
@@ -201,6 +203,9 @@ def _defaults(settings: SparkSettings, scratch: str, log4j: Path) -> dict[str, s
         # Interpreters are reused: each pays its imports (NumPy, SciPy, libsndfile) once.
         "spark.python.worker.reuse": "true",
         "spark.driver.memory": f"{settings.driver_memory >> 20}m",
+        # Answers of units count as results, and 1 GiB of results would end the job. The driver holds
+        # none of them: they go to the caller one by one.
+        "spark.driver.maxResultSize": "0",
         # Nothing listens beyond this machine when the master is local.
         "spark.driver.host": "localhost",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -240,3 +245,4 @@ def _end_gateway(gateway: Any) -> None:
     process.wait(timeout=30)
     SparkContext._gateway = None  # noqa: SLF001 - so that a later session starts a JVM of its own
     SparkContext._jvm = None  # noqa: SLF001
+    SparkContext._active_spark_context = None  # noqa: SLF001 - a JVM that was killed leaves it

@@ -103,9 +103,9 @@ def run_units(
         freeze_modules()
 
     def job() -> None:
-        # The group is a property of the thread that starts the job.
-        context.setJobGroup(group, "audioloom units", interruptOnCancel=False)
         try:
+            # The group is a property of the thread that starts the job.
+            context.setJobGroup(group, "audioloom units", interruptOnCancel=False)
             pieces = list(zip(enumerate(units), preferred, strict=True))
             placed(session, pieces).foreachPartition(work)
             inbox.put(None)
@@ -118,7 +118,7 @@ def run_units(
         yield from _answers(inbox, preferred, {} if counts is None else counts)
     finally:
         if thread.is_alive():
-            with suppress(Py4JError):  # a Spark that has ended has no jobs left
+            with suppress(Py4JError, OSError):  # a Spark that has ended has no jobs left
                 context.cancelJobGroup(group)
         thread.join()
 
@@ -184,13 +184,20 @@ def _attempt(
 
 def _gave_up(error: Exception, session: SparkSession) -> StageError:
     """Return Spark's long message as one sentence; errors of units do not come this way."""
-    text = str(error)
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+
     context: Any = session.sparkContext
-    reported: StageError | None = missing_module(text)
-    if reported is None and context.master == "yarn":
-        tag = context.getConf().get("spark.yarn.tags", "")
-        yarn_diagnostics = diagnostics(context._jvm, tag)  # noqa: SLF001 - the way to Java
-        reported = reason(f"{yarn_diagnostics}\n{text}")
+    text = ""
+    reported: StageError | None = None
+    try:
+        text = str(error)
+        reported = missing_module(text)
+        if reported is None and context.master == "yarn":
+            tag = context.getConf().get("spark.yarn.tags", "")
+            yarn_diagnostics = diagnostics(context._jvm, tag)  # noqa: SLF001 - the way to Java
+            reported = reason(f"{yarn_diagnostics}\n{text}")
+    except (Py4JError, OSError):  # it is asked even for the text of its error
+        text = text or "Spark's Java process has ended"
     if reported is None:
         said = _REASON.search(text) or _FIRST_LINE.search(text)
         reported = TryAgain(
