@@ -196,24 +196,37 @@ def test_cepstra_are_the_cosine_transform_of_decibels(
 
 
 @pytest.mark.parametrize("number", LEVELS)
-@given(bands=st.integers(1, MOST_BANDS), seed=st.integers(0), limit=st.floats(1, 1e6))
+@given(
+    length=st.sampled_from([32, 512, N_FFT, 8192]),
+    bands=st.integers(1, MOST_BANDS),
+    seed=st.integers(0),
+    limit=st.floats(1, 1e6),
+)
 @settings(max_examples=40, deadline=None)
 def test_delicate_frames_are_those_with_quiet_bands_beside_loud_ones(
-    number: int, bands: int, seed: int, limit: float
+    number: int, length: int, bands: int, seed: int, limit: float
 ) -> None:
     """The rule by NumPy in float64; a frame within its rounding of the limit may be either."""
-    filters, floor = _triangles(bands), 1e-6
+    bins, floor = length // 2 + 1, 1e-6
+    filters = _triangles(bands) if length == N_FFT else _few_triangles(bins, bands)
     heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny).astype(np.float64)
     mel = np.exp(np.random.default_rng(seed).uniform(-20, 5, (30, bands))).astype(np.float32)
     power = (mel / heights).sum(axis=1)
     counts = mel > floor / 2
-    risk = power * np.where(counts, heights / mel, 0).sum(axis=1) / (BINS * bands)
+    risk = power * np.where(counts, heights / mel, 0).sum(axis=1) / (bins * bands)
 
     actual = NativeKernels(filters, 1, level=number).delicate(mel, floor, limit)
 
     assert set(np.flatnonzero(risk > limit * 1.0001)) <= set(actual)
     assert set(actual) <= set(np.flatnonzero(risk > limit * 0.9999))
     assert sorted(set(actual)) == list(actual)
+
+
+def test_no_cepstra_are_computed_where_none_are_wanted() -> None:
+    """There is no place for them."""
+    native = NativeKernels(_triangles(20), 0)
+    with pytest.raises(ValueError, match="1 or more coefficients, found 0"):
+        native.cepstra(np.ones((5, 20), np.float32), 1e-6)
 
 
 def test_nothing_is_written_beside_the_rows() -> None:

@@ -155,6 +155,8 @@ class NativeKernels:
         self._check_bands(mel)
         numbers = np.empty(len(mel), np.int64)
         tail = ctypes.byref(self._tail)
+        # The kernel multiplies by the bins of 2048 samples.
+        limit *= (self._n_fft // 2 + 1) / (N_FFT // 2 + 1)
         count = library().audioloom_delicate(
             self._level, mel, len(mel), tail, floor, limit, numbers
         )
@@ -164,7 +166,12 @@ class NativeKernels:
         """Compute the orthonormal DCT-II of the decibels of *mel* raised to *floor*.
 
         The floor is more than zero, and no denormal number. The result is ``(n_mfcc, frames)``.
+
+        Raises:
+            ValueError: no cepstra are wanted.
         """
+        if not self._n_mfcc:
+            raise ValueError("expected kernels of 1 or more coefficients, found 0")
         self._check_bands(mel)
         values = np.empty((self._n_mfcc, len(mel)), np.float32)
         tail = ctypes.byref(self._tail)
