@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from audio_opening import refused
 from audio_settings import settings_of
-from audioloom_audio import Window
+from audioloom_audio import ExtractionSettings, Waveform, Window
 from audioloom_audio.windows import Windower
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,6 +220,21 @@ def test_float16_is_the_same_rounded() -> None:
 
     assert np.float16 == window.values.dtype
     assert wide.values.astype(np.float16).tobytes() == window.values.tobytes()
+
+
+@pytest.mark.parametrize("largest", [65_504, -65_504])
+def test_values_that_float16_does_not_hold_are_refused(largest: float) -> None:
+    """Infinite values would be committed, and train a network of NaN."""
+    changes: dict[str, Any] = {"feature": Waveform(), "window_seconds": 0.1, "windows": "all"}
+    settings = ExtractionSettings(**changes, dtype="float16", normalise="none")
+    signal = np.zeros(3200, np.float32)
+    signal[[500, 2000]] = largest, 2 * largest
+    windower = Windower(0, settings.sample_rate, settings, "x")
+    (first,) = windower.push(signal[:2000])
+
+    assert largest == first.values[0, 500]
+    with refused("out_of_range", match=r"x: expected .* float16 .* in the window at 0\.1 s"):
+        list(windower.push(signal[2000:]))
 
 
 def test_values_are_in_c_order_and_belong_to_the_window() -> None:

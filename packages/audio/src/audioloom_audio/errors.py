@@ -15,7 +15,7 @@ Kind = Literal[
     "bad_channels",  # no channels, too many, or the wanted one is missing
     "damaged",  # the decoder failed after the header
     "non_finite",  # NaN or infinite samples: float recordings only
-    "out_of_range",  # finite samples so far beyond full scale that their power overflows float32
+    "out_of_range",  # finite samples whose power overflows float32, or values that overflow float16
     "function_failed",  # the user's function raised an error, or returned no feature
 ]
 """Why a recording is refused. The kinds are stable: ledgers and dashboards may count by them."""

@@ -197,9 +197,21 @@ class Windower:
             start_seconds=self._start(number),
             valid_samples=valid,
             valid_frames=settings.feature.valid_frames(settings.window, valid),
-            values=values.astype(settings.dtype, copy=False),
+            values=self._stored(values, number),
             flags=flags,
         )
+
+    def _stored(self, values: NDArray[np.float32], number: int) -> NDArray[np.floating]:
+        """The values of a window in the type of the settings."""
+        with np.errstate(over="ignore"):
+            stored = values.astype(self._settings.dtype, copy=False)
+        if stored.dtype == np.float16 and not np.isfinite(stored).all():
+            largest = np.abs(values).max()
+            found = f"{largest:g} in the window at {self._start(number):g} s"
+            raise RefusedRecording(
+                "out_of_range", self._name, "values that float16 holds, up to 65504", found
+            )
+        return stored
 
 
 def normalised(values: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:

@@ -70,6 +70,38 @@ def test_blocks_are_what_librosa_reads_in_one_piece(
     assert expected.tobytes() == _decode(content).tobytes()
 
 
+TAG = b"ID3\x04\x00\x00\x00\x00\x00\x0a" + bytes(10)
+
+
+@pytest.mark.parametrize(
+    ("coding", "form", "codec", "flags"),
+    [
+        ("MPEG_LAYER_III", "mp3", "mpeg_layer_iii", {"x.mp3": (), "x.flac": ("wrong_container",)}),
+        ("PCM_16", "flac", "pcm_16", {"x.flac": (), "x.mp3": ("wrong_container",)}),
+    ],
+)
+def test_what_follows_an_id3_tag_tells_the_format(
+    coding: str,
+    form: str,
+    codec: str,
+    flags: dict[str, tuple[str, ...]],
+    encode: Encode,
+    voice: Voice,
+) -> None:
+    """Programs that tag MP3 files tag FLAC files too."""
+    content = TAG + encode(voice(16000, 16000), 16000, form.upper(), coding)
+    for name, expected in flags.items():
+        recording = open_decoder(io.BytesIO(content), name).recording
+        assert (form, codec, expected) == (recording.format, recording.codec, recording.flags)
+
+
+def test_other_formats_behind_an_id3_tag_are_refused(encode: Encode, voice: Voice) -> None:
+    """libsndfile would take any of its formats there."""
+    content = TAG + encode(voice(16000, 16000), 16000, "WAV", "PCM_16")
+    with refused("not_audio", match="found WAV behind an ID3 tag"):
+        open_decoder(io.BytesIO(content), "x")
+
+
 @pytest.mark.parametrize("coding", ["GSM610", "G721_32"])
 def test_what_librosa_cannot_read_is_read_in_blocks(
     coding: str, encode: Encode, voice: Voice

@@ -52,7 +52,7 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
     head = read_fully(source, SNIFFED_BYTES)
     promised = forms_of(name)
     form = sniff(head, name, perhaps_raw=raw is not None and not promised)
-    flags: tuple[Flag, ...] = ("wrong_container",) if promised and form not in promised else ()
+    flags = _misnamed(form, name)
     if form == "raw" and raw is not None:
         decoder = _headerless(source, size, raw, name)
     elif form not in {"wav", "rf64"}:
@@ -71,6 +71,11 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
         decoder.close()
         raise RefusedRecording("bad_rate", name, f"{MIN_RATE} to {MAX_RATE} Hz", f"{rate} Hz")
     return decoder
+
+
+def _misnamed(form: str, name: str) -> tuple[Flag, ...]:
+    promised = forms_of(name)
+    return ("wrong_container",) if promised and form not in promised else ()
 
 
 def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder:
@@ -113,6 +118,13 @@ def _by_sndfile(
     raw: RawFormat | None = None,
 ) -> Decoder:
     file: Any = sndfile.open_file(view, form, header, name, raw)
+    if form == "mp3" and file.format != "MP3":  # libsndfile skips an ID3 tag, and looks behind it
+        if file.format != "FLAC":
+            file.close()
+            expected, found = "MP3 or FLAC", f"{file.format} behind an ID3 tag"
+            raise RefusedRecording("not_audio", name, expected, found)
+        form = "flac"
+        flags = _misnamed(form, name)
     if header is not None and header.tag in {PCM, FLOAT}:
         width = header.channels * ((header.bits + 7) // 8)
         if width and header.present % width:
