@@ -114,6 +114,17 @@ def test_without_a_terminal_nothing_is_left() -> None:
         assert b"took 2\n" == process.stdout.readline()
 
 
+def test_a_signal_that_was_ignored_stays_ignored() -> None:
+    """As nohup wants it of SIGHUP; the others are taken."""
+    program = ["nohup", sys.executable, "-c", PROGRAM % True]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert b"ready\n" == process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert b"took 15\n" == process.stdout.readline()
+
+
 def test_a_run_of_this_machine_ends_at_ctrl_c(at_a_terminal: Start, launches: Any) -> None:
     """It cannot be left: its workers end with it."""
     member = (sys.executable, str(MEMBER), str(launches.notes))

@@ -43,6 +43,7 @@ class SignalState:
 def taking_signals(signals: SignalState, *, may_leave: bool) -> Iterator[None]:
     """Collect signals, which no longer end this process.
 
+    A signal that this process was started to ignore stays ignored: nohup wants it of SIGHUP.
     With *may_leave*, Ctrl-C at a terminal ends the wait and not the run.
     """
 
@@ -52,7 +53,8 @@ def taking_signals(signals: SignalState, *, may_leave: bool) -> Iterator[None]:
         else:
             signals(number)
 
-    before = {number: signal.signal(number, take) for number in SIGNALS}
+    heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, take) for number in heard}
     try:
         yield
     finally:
