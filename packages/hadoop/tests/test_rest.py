@@ -100,6 +100,30 @@ def test_who_says_nothing_is_not_waited_for() -> None:
         assert ask([page], "/x", within_s=0.2) is None
 
 
+@pytest.mark.parametrize(
+    "said",
+    [b"no HTTP\r\n\r\n", b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{"app":'],
+)
+def test_a_daemon_that_dies_in_the_middle_of_its_answer_does_not_answer(said: bytes) -> None:
+    """The next one is asked; who wants the page gets an OSError."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            for _ in range(2):
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(1 << 16)
+                    connection.sendall(said)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        page = f"http://127.0.0.1:{server.getsockname()[1]}"
+        assert ask([page], "/x") is None
+        with pytest.raises(OSError, match=r"BadStatusLine|IncompleteRead"):
+            fetch(f"{page}/x")
+        thread.join()
+
+
 def test_one_element_may_stand_for_a_list() -> None:
     """As older ResourceManagers write it."""
     one, two = {"a": 1}, {"b": 2}

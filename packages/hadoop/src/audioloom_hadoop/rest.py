@@ -4,6 +4,7 @@ A cluster with Kerberos does not answer this module, which cannot authenticate: 
 that nothing is known.
 """
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -46,14 +47,17 @@ def fetch(
     """Return the body of a page, at most so many bytes of it.
 
     Raises:
-        OSError: the page does not answer within so many seconds, or refuses.
+        OSError: the page does not answer within so many seconds, refuses, or breaks off.
         ValueError: this is no URL.
     """
     # Never through a proxy: the cluster is on this side of it.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310 - http or https, by the configuration
-    with opener.open(request, timeout=within_s) as reply:
-        body: bytes = reply.read(most_bytes)
+    try:
+        with opener.open(request, timeout=within_s) as reply:
+            body: bytes = reply.read(most_bytes)
+    except http.client.HTTPException as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
     return body
 
 
