@@ -2,6 +2,7 @@ import json
 
 import pytest
 from audioloom_manifest.canonical import canonical_bytes, canonical_number, digest, parse_json
+from audioloom_manifest.errors import MalformedManifest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,3 +39,11 @@ def test_a_float_reads_back_as_itself(value: float) -> None:
     text = canonical_number(value)
     assert value == float(text)
     assert len(text.partition("e")[0]) <= 25
+
+
+def test_a_key_twice_is_named() -> None:
+    """The first in their order; very many keys take no longer than they must."""
+    keys = [f"{number:06}" for number in range(100_000)]
+    text = ",".join(f'"{key}":0' for key in (*keys, keys[7], keys[5]))
+    with pytest.raises(MalformedManifest, match="the key '000005' twice"):
+        parse_json(f"{{{text}}}".encode(), where="here")

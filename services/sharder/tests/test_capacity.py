@@ -110,6 +110,13 @@ def test_data_decide_splits_as_the_default_ratios_would(sharder: Callable, tmp_p
     assert 240 == found["windows"]["amount"]
 
 
+def test_a_label_of_one_window_has_a_weight() -> None:
+    """Though its share of a split is none, rounded."""
+    rules = rules_of(splits={"train": 0.4, "val": 0.6}, class_weights="balanced")
+    predicted = expected_layout(100, {"rare": 1, "common": 99}, rules, "here")
+    assert ["common", "rare"] == [*(predicted.class_weights or {})]
+
+
 def test_many_labels_in_a_closure_are_told(
     sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

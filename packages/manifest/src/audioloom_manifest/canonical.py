@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any
@@ -106,9 +107,9 @@ def _check_depth(value: Any, left: int) -> None:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = sorted({key for key in keys if keys.count(key) > 1})
-        raise ValueError(f"the key {twice[0]!r} twice in one object")
+        times = Counter(key for key, _ in pairs)
+        twice = min(key for key, count in times.items() if count > 1)
+        raise ValueError(f"the key {twice!r} twice in one object")
     return found
 
 

@@ -203,8 +203,8 @@ def _defaults(settings: SparkSettings, scratch: str, log4j: Path) -> dict[str, s
         # Interpreters are reused: each pays its imports (NumPy, SciPy, libsndfile) once.
         "spark.python.worker.reuse": "true",
         "spark.driver.memory": f"{settings.driver_memory >> 20}m",
-        # Answers of units count as results, and 1 GiB of results would end the job. The driver holds
-        # none of them: they go to the caller one by one.
+        # Answers of units count as results, and 1 GiB of results would end the job. The driver
+        # holds none of them: they go to the caller one by one.
         "spark.driver.maxResultSize": "0",
         # Nothing listens beyond this machine when the master is local.
         "spark.driver.host": "localhost",

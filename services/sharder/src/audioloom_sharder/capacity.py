@@ -93,7 +93,7 @@ def expected_layout(windows: int, labels: Mapping[str, int], rules: Rules, where
     counts: dict[str, SplitCount] = {}
     for name, ratio in sorted(ratios.items()):
         records = max(1, round(windows * ratio))
-        shares = Counter({label: round(count * ratio) for label, count in labels.items()})
+        shares = Counter({label: max(1, round(count * ratio)) for label, count in labels.items()})
         counts[name] = SplitCount(records, records * record, shares)
     return make_layout(Summary(counts, {}), replace(rules, data_splits=tuple(counts)), where)
 

@@ -48,8 +48,10 @@ def parse_ratios(text: str) -> dict[str, Fraction]:
     return dict(sorted(ratios.items()))
 
 
-def check_split_name(name: str, *, where: object) -> str:
+def check_split_name(name: str, *, where: object, hint: str = "") -> str:
     """Check a split name that comes from data: it becomes part of the names of files.
+
+    *hint* says how to give another name.
 
     Raises:
         BadFeatures: the name has a character that is not allowed.
@@ -59,7 +61,7 @@ def check_split_name(name: str, *, where: object) -> str:
             expected="splits named by small letters, digits and underscores, such as train",
             found=f"{name!r:.100}",
             where=where,
-            hint="Other names can be given in a table: --split-table.",
+            hint=hint,
         )
     return name
 

@@ -35,6 +35,7 @@ from audioloom_sharder.steps.job import (
 )
 from audioloom_sharder.windows.selection import Windows, windows_of
 
+_OTHER_NAMES = "Other names can be given in a table: --split-table."
 _SPLIT, _START = np.dtype("u1"), np.dtype("<i8")
 
 
@@ -168,7 +169,8 @@ def _match_paths(rows: Sequence[Row], text: str, splits: NDArray[np.uint8]) -> t
             split = split_of_path(pattern, path)
             by_path[path] = NO_SPLIT
             if split is not None:
-                by_path[path] = names.setdefault(check_split_name(split, where=path), len(names))
+                name = check_split_name(split, where=path, hint=_OTHER_NAMES)
+                by_path[path] = names.setdefault(name, len(names))
             if len(names) > MOST_SPLITS:
                 raise BadFeatures(
                     expected=f"at most {MOST_SPLITS} splits",

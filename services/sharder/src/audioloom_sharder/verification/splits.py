@@ -64,8 +64,8 @@ def wrong_splits(split: str, records: Sequence[Record], claims: RunClaims) -> It
     rules = claims.rules
     hashes = group_hashes((record.group for record in records), seed=rules.recipe.seed)
     splits = rules.splits
-    hashed = split_of(hashes, rules.ratios).tolist() if claims.by_hash else [0] * len(records)
-    numbers = hashed
+    hashed = split_of(hashes, rules.ratios).tolist() if claims.by_hash else []
+    numbers: list[int] = []  # nothing to compare with if the splits file is missing
     if claims.entry is not None:
         table = _table(claims.folder, claims.entry, len(splits))
         numbers = SplitLookup(table["group"], table["split"]).find(hashes).tolist()
@@ -80,9 +80,9 @@ def wrong_splits(split: str, records: Sequence[Record], claims: RunClaims) -> It
             yield f"{group} belongs to split {splits[hashed[at]]}"
         elif value in claims.wrong:
             yield f"{group} belongs to split {claims.wrong[value]}"
-        elif numbers[at] == NO_SPLIT:
+        elif numbers and numbers[at] == NO_SPLIT:
             yield f"{group} is not in the splits file"
-        elif splits[numbers[at]] != split:
+        elif numbers and splits[numbers[at]] != split:
             yield f"{group} lies in split {splits[numbers[at]]} by the splits file"
         elif pattern and split_of_path(pattern, record.path) != split:
             yield (
