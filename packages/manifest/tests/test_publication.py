@@ -24,6 +24,20 @@ def test_name_taken_by_another_recipe_names_the_difference(root: Location) -> No
     assert before == read_manifest(before.folder)
 
 
+@pytest.mark.parametrize(
+    ("limit", "hint"),
+    [("MOST_MANIFEST_BYTES", "fewer or shorter labels"), ("MOST_LIST_BYTES", "larger files")],
+)
+def test_what_no_reader_accepts_is_not_published(
+    root: Location, monkeypatch: pytest.MonkeyPatch, limit: str, hint: str
+) -> None:
+    """Neither a longer manifest nor a longer list: nothing lies there afterwards."""
+    monkeypatch.setattr(publication, limit, 100)
+    with pytest.raises(MalformedManifest, match=f"at most 100 bytes.*{hint}"):
+        commit_one(root)
+    assert ["features"] == [each.name for each in Path(plan(root).folder.path).iterdir()]
+
+
 def test_second_commit_finds_the_first(root: Location) -> None:
     """Of two identical commands one commits; the other is told so and changes nothing."""
     first = commit_one(root)

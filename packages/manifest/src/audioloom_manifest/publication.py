@@ -30,12 +30,12 @@ from audioloom_manifest.envelope import (
     Recipe,
     version_of,
 )
-from audioloom_manifest.errors import MissingManifest, NameTaken
-from audioloom_manifest.file_list import files_list
+from audioloom_manifest.errors import MalformedManifest, MissingManifest, NameTaken
+from audioloom_manifest.file_list import MOST_LIST_BYTES, files_list
 from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import MODELS
 from audioloom_manifest.layout import MANIFEST_NAME, run_folder
-from audioloom_manifest.reader import Opened, parse_manifest, read_manifest
+from audioloom_manifest.reader import MOST_MANIFEST_BYTES, Opened, parse_manifest, read_manifest
 
 
 @dataclass(frozen=True)
@@ -142,16 +142,18 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     """Make the run real. Identical commands may race: one commits, the other finds it committed.
 
     Raises:
+        MalformedManifest: the manifest or its list is longer than readers accept.
         NameTaken: another recipe was committed under this name meanwhile.
         UnknownOutcome: storage could not say; look before acting (the attempt id tells).
     """
     model, data = build(plan, attempt, files, stats)
-    ref = model.files
+    where, listed = plan.folder / MANIFEST_NAME, plan.folder / model.files.name
+    written = canonical_bytes(model.to_json(), indent=2)
+    _check_size(where, written, MOST_MANIFEST_BYTES, "Run again with fewer or shorter labels.")
+    _check_size(listed, data, MOST_LIST_BYTES, "Run again with fewer and larger files.")
     make_folder(plan.folder)
     with suppress(AlreadyExists):  # its name is its digest: the same list, from an earlier try
-        publish(plan.folder / ref.name, data)
-    where = plan.folder / MANIFEST_NAME
-    written = canonical_bytes(model.to_json(), indent=2)
+        publish(listed, data)
     try:
         publish(where, written)
     except (AlreadyExists, UnknownOutcome) as error:
@@ -193,6 +195,16 @@ def build(
         }
     )
     return model.model_copy(update={"identity": run_identity(model.to_json(), data)}), data
+
+
+def _check_size(where: Location, data: bytes, most: int, hint: str) -> None:
+    if len(data) > most:
+        raise MalformedManifest(
+            where=where,
+            expected=f"at most {most:,} bytes, as readers accept no more",
+            found=f"{len(data):,}",
+            hint=hint,
+        )
 
 
 def _first_difference(asked: Recipe, found: Recipe) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from audioloom_sharder.sharding import layout
 from audioloom_sharder.sharding.layout import SplitLayout
 from sharder_features import REAL, Window, feature_of, make_features, windows
 from sharder_runs import committed
@@ -35,6 +36,20 @@ def test_units_of_many_shards_grow(shards: int, megabytes: int, units: int, most
     assert list(range(shards)) == [shard for unit in found for shard in unit]
     assert units == len(found)
     assert most == max(map(len, found))
+
+
+def test_labels_that_no_manifest_holds_are_refused(
+    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before a record is written; the plan says so too."""
+    monkeypatch.setattr(layout, "MOST_MANIFEST_BYTES", 2000)
+    labels = [f"a label of many words, number {number}" for number in range(30)]
+    features = make_features(tmp_path, [windows(30, labels=labels)])
+    for command in ("plan", "run"):
+        ran = sharder(command, features.folder, "--split", "train=1")
+        assert 65 == ran.code
+        assert "labels and their counts of at most 2,000 bytes" in ran.err
+    assert not list(tmp_path.glob("shards/*/shards/*"))
 
 
 def test_one_record_is_a_run(sharder: Callable, tmp_path: Path) -> None:

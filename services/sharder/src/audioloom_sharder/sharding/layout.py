@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from audioloom_manifest.canonical import canonical_bytes
+from audioloom_manifest.reader import MOST_MANIFEST_BYTES
+
 from audioloom_sharder.balance.class_weights import weights_of
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.rules import Rules
@@ -69,7 +72,8 @@ def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
     """Decide the shards of every split and the numbers of the labels.
 
     Raises:
-        BadFeatures: some rows cannot become records, or no group falls into a requested split.
+        BadFeatures: some rows cannot become records, no group falls into a requested split, or the
+            labels are too long for a manifest.
         InvalidOption: class weights are requested, but there is no split to train on.
     """
     _check_faults(summary, rules, where)
@@ -110,7 +114,21 @@ def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
             SplitLayout(name=name, lanes=lanes, shards=shards, first=first, **vars(count))
         )
         first += shards
-    return Layout(tuple(splits), labels, _weights(summary, rules, labels, where))
+    layout = Layout(tuple(splits), labels, _weights(summary, rules, labels, where))
+    _check_size(layout, where)
+    return layout
+
+
+def _check_size(layout: Layout, where: str) -> None:
+    """Raise BadFeatures if the labels alone make the manifest longer than readers accept."""
+    listed = [layout.labels, layout.labels_of_splits, layout.class_weights]
+    if (size := len(canonical_bytes(listed, indent=2))) > MOST_MANIFEST_BYTES:
+        raise BadFeatures(
+            expected=f"labels and their counts of at most {MOST_MANIFEST_BYTES:,} bytes in all",
+            found=f"{size:,}",
+            where=where,
+            hint="Labels are classes here, not transcripts: take fewer or shorter ones.",
+        )
 
 
 def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
