@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_storage import locate
+from audioloom_storage import Location, PermissionDenied, locate
+from audioloom_yarn_launcher.commands import environments
 from audioloom_yarn_launcher.commands.environments import (
     Archive,
     Use,
@@ -18,7 +19,13 @@ from audioloom_yarn_launcher.commands.environments import (
     unneeded,
 )
 from audioloom_yarn_launcher.errors import BadRecord
-from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, publish_record
+from audioloom_yarn_launcher.runs.attempts import (
+    Attempt,
+    AttemptEnd,
+    AttemptStarted,
+    begin,
+    publish_record,
+)
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Localization, Submission, record_submission
 from audioloom_yarn_launcher.settings import GcSettings, ListSettings
@@ -119,6 +126,23 @@ def test_a_record_that_cannot_be_read_keeps_everything(root: Path) -> None:
     with pytest.raises(BadRecord):
         call(root, delete=True)
     assert 4 == len(find_archives(locate(str(root))))
+
+
+def test_a_run_of_another_user_keeps_nothing_of_mine(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its records may not be read, but it cannot use what only I may read; one of mine can."""
+    run_of(root, "guarded", DIGESTS[0], ended=False)
+
+    def denied(folder: Location) -> list[Attempt]:
+        raise PermissionDenied("access denied", where=folder / "attempts")
+
+    monkeypatch.setattr(environments, "read_attempts", denied)
+    with pytest.raises(PermissionDenied):
+        find_uses(locate(str(root)))
+    monkeypatch.setattr(environments.storage, "is_own", lambda place: place.name != "guarded")
+    assert [] == find_uses(locate(str(root)))
+    assert 4 == len(call(root).data["files"])
 
 
 def test_a_run_of_before_keeps_everything_while_it_is_at_work(root: Path) -> None:

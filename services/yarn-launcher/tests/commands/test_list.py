@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_runs import run_list
 from audioloom_stage.errors import InputMissing
-from audioloom_storage import locate
+from audioloom_storage import Entry, Location, PermissionDenied, locate
 from audioloom_yarn_launcher.commands.list import list_runs
 from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
@@ -51,6 +53,23 @@ def test_every_run_has_a_line_with_its_state(tmp_path: Path) -> None:
     lines = str(answer.text).splitlines()
     assert ["name", "state", "changed", "bytes"] == lines[0].split()[:4]
     assert 5 == len(lines)
+
+
+def test_a_run_of_another_user_has_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records may not be read, and those of the other runs are shown."""
+    begun(tmp_path, "mine", ended="failed")
+    begun(tmp_path, "theirs", ended="failed")
+    walk = run_list.walk
+
+    def guarded(folder: Location, **more: Any) -> Iterator[Entry]:
+        if folder.name == "theirs":
+            raise PermissionDenied("access denied", where=folder / "attempts")
+        return walk(folder, **more)
+
+    monkeypatch.setattr(run_list, "walk", guarded)
+    found: Any = list_runs(ListSettings(root=str(tmp_path))).data["runs"]
+    assert {"mine": "failed", "theirs": "unreadable"} == {e["name"]: e["state"] for e in found}
+    assert ["attempts" in each["detail"] for each in found if "detail" in each] == [True]
 
 
 def test_a_root_without_runs(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from audioloom_runs.run_list import date_text, open_root
 from audioloom_runs.settings import GcSettings, ListSettings
 from audioloom_runs.tables import size_text, table
 from audioloom_stage.result import JSON, Result, result_columns
-from audioloom_storage import Location, NotFound
+from audioloom_storage import Location, NotFound, PermissionDenied
 
 from audioloom_yarn_launcher.runs.application import find_pending
 from audioloom_yarn_launcher.runs.attempts import read_attempts
@@ -86,9 +86,21 @@ def find_archives(root: Location) -> list[Archive]:
 
 
 def find_uses(root: Location) -> list[Use]:
-    """Find the archives that each cluster run under a root uses; BadRecord if one is unknown."""
-    found = (_use(entry.location) for entry in entries(root / FOLDERS["training-run"]))
-    return [use for use in found if use is not None]
+    """Find the archives that each cluster run under a root uses; BadRecord if one is unknown.
+
+    A run whose records are for another user alone is left out: that user has archives of their own.
+    """
+    found = []
+    for entry in entries(root / FOLDERS["training-run"]):
+        try:
+            use = _use(entry.location)
+        except PermissionDenied:
+            if storage.is_own(entry.location):
+                raise
+            continue
+        if use is not None:
+            found.append(use)
+    return found
 
 
 def _use(folder: Location) -> Use | None:
