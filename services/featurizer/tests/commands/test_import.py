@@ -289,15 +289,17 @@ def test_the_same_windows_are_committed_already(bring: Callable) -> None:
 
 
 def test_members_of_containers_are_recordings(bring: Callable) -> None:
-    """Two of one path are no copies of each other, and lie in the order of their names."""
-    table = table_of(4, path=["a.tar"] * 4, member=["y.wav", "x.wav"] * 2, window=[1, 1, 0, 0])
+    """They lie in the order of their paths: the container's, a slash and the member."""
+    columns = {"member": ["y.wav", "x.wav"] * 2, "window": [1, 1, 0, 0]}
+    table = table_of(4, path=["a.tar/y.wav", "a.tar/x.wav"] * 2, **columns)
     opened = read_manifest(str(bring(table).text), "features")
     assert 2 == opened.manifest.stats.recordings
     (entry,) = opened.files("features")
     members = pq.read_table(Path(opened.folder.path, entry.path))["member"].to_pylist()
     assert ["x.wav", "x.wav", "y.wav", "y.wav"] == members
-    with pytest.raises(BadWindows, match=r"window 0 of 'a\.tar!y\.wav'"):
-        bring(pa.concat_tables([table, table.slice(2, 1)]))
+    verify(VerifySettings(manifest=str(opened.location)))
+    with pytest.raises(BadWindows, match=r"found 2 again, .* of 'a\.tar!.*a path of its own"):
+        bring(table_of(4, path=["a.tar"] * 4, **columns))
 
 
 def test_what_a_table_does_not_say(bring: Callable) -> None:

@@ -34,7 +34,6 @@ _MODULUS = 1 << 256
 TAKEN = pa.schema(
     [
         *WINDOWS,
-        pa.field("recording", pa.string()),
         pa.field("order", pa.string()),
         pa.field("content", pa.binary(32)),
         pa.field("position", pa.int64()),
@@ -42,8 +41,8 @@ TAKEN = pa.schema(
 )
 """A window that was taken.
 
-`recording` names its recording, `order` is the text to sort by, `content` the SHA-256 of its
-values, and `position` their place in the file.
+`order` is the text to sort by, `content` the SHA-256 of its values, and `position` their place in
+the file.
 """
 
 
@@ -156,7 +155,7 @@ class Intake:
         channels = batch.column("channel")
         self.mixed = self.mixed and not pc.any(pc.greater_equal(channels, 0)).as_py()
         columns: dict[str, Any] = {name: batch.column(name) for name in WINDOWS.names}
-        columns |= _orders(batch) | {"content": contents, "position": list(places)}
+        columns |= {"order": _orders(batch), "content": contents, "position": list(places)}
         return pa.RecordBatch.from_pydict(columns, schema=TAKEN)
 
     def _check(self) -> None:
@@ -193,11 +192,10 @@ def names_of(batch: pa.RecordBatch | pa.Table) -> pa.StringArray:
     return pa.array(names, pa.string())
 
 
-def _orders(batch: pa.RecordBatch) -> dict[str, list[str]]:
-    """Texts in the order of path, member, window and channel; a name holds no zero byte."""
-    columns = (batch.column(name).to_pylist() for name in ("path", "member", "window", "channel"))
-    recordings, orders = [], []
-    for path, member, window, channel in zip(*columns, strict=True):
-        recordings.append(f"{path}\0{member or ''}")
-        orders.append(f"{recordings[-1]}\0{window:010d}\0{channel + 1:03d}")
-    return {"recording": recordings, "order": orders}
+def _orders(batch: pa.RecordBatch) -> list[str]:
+    """Texts in the order of path, window and channel; a path holds no zero byte."""
+    columns = (batch.column(name).to_pylist() for name in ("path", "window", "channel"))
+    return [
+        f"{path}\0{window:010d}\0{channel + 1:03d}"
+        for path, window, channel in zip(*columns, strict=True)
+    ]

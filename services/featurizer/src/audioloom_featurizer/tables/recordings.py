@@ -65,8 +65,8 @@ class Recordings:
                 where=self._where,
                 expected="each window of a recording and channel once",
                 found=f"{twice} again, such as {', '.join(self._tally.examples['twice'])}",
-                hint="Number the windows of a recording with --columns window=COLUMN, or remove"
-                " rows.",
+                hint="Give each recording a path of its own, also the members of a container;"
+                " number the windows of a recording with --columns window=COLUMN, or remove rows.",
             )
 
     def stats(self) -> FeaturesStats:
@@ -88,7 +88,7 @@ class Recordings:
         self._counts.update(
             recordings=len(starts),
             windows=rows.num_rows,
-            flagged=len(rows["recording"].filter(flagged).unique()),
+            flagged=len(rows["path"].filter(flagged).unique()),
         )
         for each in pc.value_counts(_column(rows, "label").drop_null()).to_pylist():
             self._labels[each["values"]] += each["counts"]
@@ -107,7 +107,7 @@ def whole_recordings(rows: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.T
             continue
         held.append(batch)
         count += batch.num_rows
-        if batch["recording"][-1].equals(held[0]["recording"][0]):
+        if batch["path"][-1].equals(held[0]["path"][0]):
             continue  # one recording so far
         while count > most:
             table = pa.Table.from_batches(held).combine_chunks()
@@ -168,7 +168,7 @@ def _groups(table: pa.Table, values: BufferedRandom, feature: Feature) -> Iterat
 
 
 def _starts(rows: pa.Table) -> NDArray[np.int64]:
-    return np.flatnonzero(pc.invert(equals_previous(_column(rows, "recording"), None)))
+    return np.flatnonzero(pc.invert(equals_previous(_column(rows, "path"), None)))
 
 
 def _with_digests(rows: pa.Table, starts: NDArray[np.int64]) -> pa.Table:
