@@ -195,6 +195,23 @@ def test_members_before_the_damage_are_read(tmp_path: Path) -> None:
             pass
 
 
+def test_the_search_for_damage_beats(tmp_path: Path) -> None:
+    """A large container takes longer than a decoder may be silent, and is not to blame for it."""
+    contents = {f"{number}.wav": bytes(3000) for number in range(50)}
+    path = make_tar(tmp_path / "a.tar", contents)
+    path.write_bytes(path.read_bytes()[:-20_000])
+    row = rows_of(path, {"a.wav": b""})[0] | {"path": "a.tar", "member": None}
+    row["size"] = path.stat().st_size
+    heartbeat = Heartbeat()
+    with (
+        closing(Members(locate(tmp_path), [row], heartbeat)) as members,
+        pytest.raises(BadContainer),
+        members.open(row),
+    ):
+        pass
+    assert heartbeat.read().beats > 50
+
+
 def test_a_storage_that_fails_is_asked_again(tmp_path: Path, opening: list[str]) -> None:
     """With a new connection, from the beginning."""
     contents = {"a.wav": b"a" * 100, "b.wav": b"b" * 100}

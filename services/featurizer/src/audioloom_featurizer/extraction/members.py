@@ -52,7 +52,8 @@ class Members:
         """
         if row["member"] is None:
             with open_read(self.where(row)) as file:
-                _refuse_damaged(row, file)
+                # A container may be large, and a process without heartbeats is stopped.
+                _refuse_damaged(row, cast("BinaryIO", MonitoredFile(file, self.heartbeat)))
                 yield file
             return
         container = self._container(row)
