@@ -10,7 +10,7 @@ from audioloom_featurizer.commands.scan import scan as scan_command
 from audioloom_featurizer.errors import InvalidOption, NoRecordings
 from audioloom_featurizer.inventory.sources.selection import select
 from audioloom_featurizer.settings import ScanSettings
-from audioloom_storage import locate
+from audioloom_storage import Location, locate
 
 FILES = ("a/1.wav", "a/b/2.wav", "a/b/3.flac", "c/4.wav", "c/d/e/5.wav", "f-1/6.wav", "f-2/7.wav")
 
@@ -70,6 +70,27 @@ def test_a_name_that_exists_is_no_glob(folder: Path) -> None:
     assert ("[a]", ["[a]/8.wav"]) == listed(folder, "[a]")
 
 
+def test_files_are_not_compared_with_each_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell makes thousands of sources of one glob."""
+    names = [f"many/{number:03d}.wav" for number in range(200)]
+    (folder / "many").mkdir()
+    for name in names:
+        (folder / name).touch()
+    compared = []
+
+    def is_under(place: Location, other: Location) -> bool:
+        compared.append(place)
+        return before(place, other)
+
+    before = Location.is_under
+    monkeypatch.setattr(Location, "is_under", is_under)
+    expected = ["a/b/2.wav", "a/b/3.flac", *names]
+    assert ("", expected) == listed(folder, *names, "a/b", "a/b/2.wav")
+    assert len(compared) < 1000
+
+
 def test_several_storages_are_refused(folder: Path) -> None:
     """Nothing is listed, and the way is told."""
     with pytest.raises(InvalidOption, match="the sharder takes several"):
@@ -80,6 +101,8 @@ def test_tasks_list_folders_alone(folder: Path) -> None:
     """Relative to the folder above them all."""
     assert ["a", "c/d"] == select([f"{folder}/a", f"{folder}/c/d", f"{folder}/a/b"]).folders()
     assert [""] == select([str(folder)]).folders()
+    (folder / "a-b").mkdir()  # it lies between both, for who compares names alone
+    assert ["a", "a-b"] == select([f"{folder}/{name}" for name in ("a", "a-b", "a/b")]).folders()
     for text in (f"{folder}/a/*", f"{folder}/c/4.wav", f"zip://*.wav::{folder}/c"):
         with pytest.raises(InvalidOption, match="--master"):
             select([text]).folders()

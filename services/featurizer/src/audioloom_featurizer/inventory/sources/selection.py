@@ -85,8 +85,8 @@ class Selection:
     def holds_member(self, container: Location, name: str) -> bool:
         """Whether a member of a container is meant."""
         return any(
-            each.holds(container) and (each.members is None or each.members.match(name) is not None)
-            for each in self.sources
+            each.members is None or each.members.match(name) is not None
+            for each in self._holding(container)
         )
 
     def files(self) -> Iterator[Entry]:
@@ -101,7 +101,7 @@ class Selection:
         found: set[str] = set()
         for base in self._bases():
             for entry in self._below(base):
-                holding = [each.text for each in self.sources if each.holds(entry.location)]
+                holding = [each.text for each in self._holding(entry.location)]
                 found.update(holding)
                 if holding:
                     yield entry
@@ -128,15 +128,38 @@ class Selection:
             return [""]
         return [base.relative_to(self.folder) for base in self._bases()]
 
+    @cached_property
+    def _files(self) -> dict[Location, list[Source]]:
+        """The sources whose base is a file: a shell makes thousands of them of one glob."""
+        found: dict[Location, list[Source]] = {}
+        for each in self.sources:
+            if not each.is_folder:
+                found.setdefault(each.base, []).append(each)
+        return found
+
+    @cached_property
+    def _folders(self) -> list[Source]:
+        return [each for each in self.sources if each.is_folder]
+
+    def _holding(self, file: Location) -> list[Source]:
+        """The sources that mean a file."""
+        perhaps = [*self._files.get(file, ()), *self._folders]
+        return [each for each in perhaps if each.holds(file)]
+
     def _below(self, base: Location) -> Iterator[Entry]:
-        if any(each.base == base and not each.is_folder for each in self.sources):
+        if base in self._files:
             return iter((stat(base),))
         return walk(base) if base == self.folder else walk(base, within=self.folder)
 
     def _bases(self) -> list[Location]:
         """The folders to walk, none inside another one."""
-        bases = sorted({each.base for each in self.sources})
-        return [base for base in bases if not any(map(base.is_under, bases))]
+        found = {each.base for each in self.sources}
+        bases: list[Location] = []
+        # In this order what lies inside a folder follows it directly.
+        for base in sorted(found, key=lambda each: each.path.rstrip("/") + "/"):
+            if not bases or not base.is_under(bases[-1]):
+                bases.append(base)
+        return sorted(bases)
 
 
 def select(texts: Sequence[str]) -> Selection:
