@@ -84,6 +84,20 @@ def test_the_newest_step_and_loss_are_shown(launches: Any) -> None:
     assert [["3", "0.123457"]] == table(folder, "step", "loss")
 
 
+def test_a_loss_that_is_no_number_is_none_for_programs(launches: Any) -> None:
+    """JSON has no NaN; people are shown it."""
+    launches.go()
+    assert 0 == finish(launches.start(options=("--workers=1",)))[0]
+    folder = launches.the_run()
+    (folder / "progress").mkdir(exist_ok=True)
+    line = {"step": 1, "loss": float("nan"), "input_wait": [float("inf")], "steps_per_second": 2.0}
+    (folder / "progress/0.jsonl").write_text(json.dumps(line))
+    assert [["nan"]] == table(folder, "loss")
+    (worker,) = data_of(folder)["workers"]
+    expected = {"step": 1, "loss": None, "input_wait": [None], "steps_per_second": 2.0}
+    assert expected == worker["progress"]
+
+
 def test_the_launcher_s_record_of_the_progress_is_shown(launches: Any) -> None:
     """The newest of the last attempt, and what it does not tell from the attempt before it."""
     launches.go()

@@ -33,7 +33,8 @@ def test_the_newest_value_of_each_field_is_kept() -> None:
 
 def test_the_classes_of_the_wall_time_are_kept() -> None:
     """All of the newest line, but for what is no number of seconds or has no name of a class."""
-    line = {"from_step": 5, "seconds": {"steps": 1.5, "importing": 2, "end": "3", "\ud800": 1}}
+    seconds = {"steps": 1.5, "importing": 2, "end": "3", "\ud800": 1, "tracing": float("nan")}
+    line = {"from_step": 5, "seconds": seconds}
     expected = {"from_step": 5, "seconds": {"steps": 1.5, "importing": 2}}
     assert expected == merged({"seconds": {"tracing": 9.0}}, line)
 

@@ -1,5 +1,6 @@
 """`status`: one page on a run, and on each of its workers."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -107,10 +108,25 @@ def _data(
                 "exit": worker.exit or None,
                 "log": worker.log.uri if worker.log else None,
                 "page": worker.page or None,
+                "progress": _finite(worker.progress),
+                "usage": _finite(worker.usage),
             }
             for worker in workers
         ],
     }
+
+
+def _finite(value: JSON) -> JSON:
+    """Replace NaN and infinity, which JSON lacks, by None: any program may write them."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _finite(each) for key, each in value.items()}
+        case list():
+            return [_finite(each) for each in value]
+        case _:
+            return value
 
 
 def _application(pending: Pending | None) -> JSON:

@@ -49,7 +49,7 @@ def merged(known: Mapping[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
         ranks = (each for each in peers if isinstance(each, int) and 0 <= each < MOST_RANK)
         found[PEERS] = [*islice(ranks, MOST_PEERS)]
     if isinstance(seconds := line.get(SECONDS), dict):
-        classes = ((name, s) for name, s in seconds.items() if _is_number(s))
+        classes = ((name, s) for name, s in seconds.items() if _is_number(s) and math.isfinite(s))
         short = (each for each in classes if each[0].isascii() and len(each[0]) <= MOST_NAME)
         found[SECONDS] = dict(islice(short, MOST_CLASSES))
     return found
