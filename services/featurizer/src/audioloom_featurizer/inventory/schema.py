@@ -52,13 +52,15 @@ def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.R
     last = None
     for batch in batches:
         paths = batch.column("path")
-        twice = paths.filter(equals_previous(paths, last))
-        if len(twice):
+        twice = batch.filter(equals_previous(paths, last))
+        if twice.num_rows:
+            path, member = (twice.column(name)[0].as_py() for name in ("path", "member"))
+            found, hint = f"{path!r} twice", "Remove or rename one of the two."
+            if member is not None:
+                found += f": two members of its container are named {member!r}"
+                hint = "Pack the container anew, each name once: a tar keeps old versions of files."
             raise DuplicateRecording(
-                where=where,
-                expected="each recording once",
-                found=f"{twice[0].as_py()!r} twice",
-                hint="Remove one of the two lines.",
+                where=where, expected="each recording once", found=found, hint=hint
             )
         last = paths[-1]
         yield batch
