@@ -1,10 +1,12 @@
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import BinaryIO
 
 import pytest
-from audioloom_storage import StorageError, UnknownOutcome, locate, publish
+from audioloom_storage import Location, StorageError, UnknownOutcome, locate, publish
 from audioloom_yarn_launcher.monitoring.log_reader import Log, LogFile, last_lines
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.system.files import is_full, nameless, tail
@@ -260,6 +262,48 @@ def test_a_piece_that_is_there_after_all_is_no_failure(
     pieces.finish()
     assert "" == capsys.readouterr().err
     assert [(0, 5)] == spans(tmp_path)
+
+
+@pytest.mark.parametrize("merge_at", [2, MERGE_AT])
+def test_a_log_goes_on_behind_what_its_command_has_truncated(
+    tmp_path: Path, source: int, monkeypatch: pytest.MonkeyPatch, merge_at: int
+) -> None:
+    """As `echo text > /dev/stderr` does; pieces that were published stay."""
+    monkeypatch.setattr(worker_log, "MERGE_AT", merge_at)
+    pieces = pieces_in(tmp_path, source)
+    for text in (b"first\n", b"x\n", b"y\n"):
+        os.write(source, text)
+        pieces.publish()
+        os.ftruncate(source, 0)
+        pieces.look(0.0)
+    os.write(source, b"last\n")
+    pieces.finish()
+    assert ["first", "x", "y", "last"] == last_lines(locate(tmp_path), 0, 1, 100)
+
+
+@pytest.mark.parametrize("merge_at", [2, MERGE_AT])
+def test_a_log_that_is_truncated_while_it_is_published_loses_only_that(
+    tmp_path: Path, source: int, monkeypatch: pytest.MonkeyPatch, merge_at: int
+) -> None:
+    """It does not wait for bytes that will never come, nor merge pieces that it cannot read."""
+    monkeypatch.setattr(worker_log, "MERGE_AT", merge_at)
+    pieces, create = pieces_in(tmp_path, source), worker_log.create
+    os.write(source, b"first\n")
+    pieces.publish()
+    turns = iter([True] if merge_at == MERGE_AT else [False, True])
+
+    def truncating(where: Location, *, private: bool) -> AbstractContextManager[BinaryIO]:
+        if next(turns, False):
+            os.ftruncate(source, 0)
+        return create(where, private=private)
+
+    monkeypatch.setattr(worker_log, "create", truncating)
+    os.write(source, b"second\n")
+    pieces.publish()
+    os.write(source, b"third, and longer\n")
+    pieces.finish()
+    second = [] if merge_at == MERGE_AT else ["second"]
+    assert ["first", *second, "third, and longer"] == last_lines(locate(tmp_path), 0, 1, 100)
 
 
 def test_another_process_goes_on_where_the_log_ends(tmp_path: Path, source: int) -> None:

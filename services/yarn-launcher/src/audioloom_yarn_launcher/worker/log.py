@@ -18,7 +18,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -87,10 +87,11 @@ class LogPieces:
 
     def publish(self) -> None:
         """Publish the new part as the next piece; merge the small pieces if there are many."""
-        end = self._published + self._waiting()
+        waiting = self._waiting()
+        end = self._published + waiting
         piece = self._put(self._published, end)
         if piece is None:
-            return  # outcome unknown: the next piece starts here again
+            return  # nothing published, or outcome unknown: the next piece starts here again
         self._published, self._any = end, True
         self._small.append(piece)
         if len(self._small) >= MERGE_AT:
@@ -112,15 +113,16 @@ class LogPieces:
             self._small, self._mergeable_from = [], self._published
 
     def _put(self, begin: int, end: int) -> Location | None:
-        """Publish these bytes of the file; return the piece, None if the storage failed."""
+        """Publish these bytes of the file; return the piece, None if that failed."""
         span = (self._before + begin, self._before + end)
         where = self._folder / log_piece(self._attempt, span)
         try:
             with create(where, private=True) as piece:
-                while begin < end:
-                    data = os.pread(self._source, min(CHUNK_BYTES, end - begin), begin)
+                for data in self._read(begin, end):
                     piece.write(data)
-                    begin += len(data)
+        except EOFError:
+            self._start_over()
+            return None
         except AlreadyExists:
             return where  # an earlier try, whose outcome was unknown
         except StorageError as error:
@@ -128,8 +130,24 @@ class LogPieces:
             return None
         return where
 
+    def _read(self, begin: int, end: int) -> Iterator[bytes]:
+        while begin < end:
+            data = os.pread(self._source, min(CHUNK_BYTES, end - begin), begin)
+            if not data:
+                raise EOFError("the command has truncated its output")
+            yield data
+            begin += len(data)
+
     def _waiting(self) -> int:
-        return os.fstat(self._source).st_size - self._published
+        size = os.fstat(self._source).st_size
+        if size < self._published:
+            self._start_over()
+        return size - self._published
+
+    def _start_over(self) -> None:
+        """Go on behind what is published: `> /dev/stderr` in a script truncates the file."""
+        self._before += self._published
+        self._published, self._mergeable_from, self._small = 0, 0, []
 
 
 def open_log(
