@@ -6,8 +6,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT
 from audioloom_yarn_launcher.system import processes
@@ -80,6 +82,28 @@ def test_a_worker_counts_under_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch)
     assert not thread.is_alive()
     store.drop_owner("one")
     assert {} == store.get_prefix(HEARTBEAT)
+
+
+def test_a_call_that_fails_does_not_end_the_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker is woken, because its own call decides whether the store is lost."""
+    monkeypatch.setattr(watches, "HEARTBEAT_EVERY_S", 0.01)
+    store, put = MemoryStore(), MemoryStore.transaction
+    fails = iter([True])
+
+    def transaction(*given: Any) -> bool:
+        if next(fails, False):
+            raise StoreLost("too slow")
+        return put(store, *given)
+
+    monkeypatch.setattr(store, "transaction", transaction)
+    heard, woken = threading.Semaphore(0), threading.Semaphore(0)
+    store.subscribe(HEARTBEAT, heard.release)
+    beats = Heartbeat(store, "one", woken.release)
+    beats.start()
+    assert woken.acquire(timeout=60)
+    assert heard.acquire(timeout=60)
+    beats.stop()
+    assert not woken.acquire(blocking=False)
 
 
 CHILD = """

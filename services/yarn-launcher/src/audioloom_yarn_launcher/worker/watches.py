@@ -49,7 +49,7 @@ class WatchedProcess:
 class Heartbeat:
     """The heartbeats of a worker, sent by a thread that also watches its process.
 
-    The thread calls *changed* when it finds the process frozen.
+    The thread calls *changed* when it finds the process frozen, and when the store fails.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Heartbeat:
             try:
                 self._store.transaction([], [Put(self._key, str(count), self._me)])
             except StoreLost:
-                return  # the worker's own calls fail too
+                self._changed()  # the worker's own call decides whether the store is lost
             count += 1
             self._over.wait(HEARTBEAT_EVERY_S)
             watched = self.watched
