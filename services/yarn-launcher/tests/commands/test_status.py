@@ -1,6 +1,7 @@
 import json
 import re
 import shutil
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,14 @@ def test_the_workers_of_a_run_that_failed(launches: Any) -> None:
     data = show_status(StatusSettings(run=str(folder / "manifest.json"))).data
     assert ("failed", None, 2) == (data["state"], data["manifest"], len(data["attempts"]))  # type: ignore[arg-type]
     json.dumps(data)
+
+
+def test_a_signal_without_a_name_is_shown_by_its_number(launches: Any) -> None:
+    """As most real-time signals are."""
+    command = (sys.executable, "-c", "import os; os.kill(os.getpid(), 35)")
+    options = ("--root", str(launches.root), "--max-restarts=0")
+    assert 75 == launches.run("run", *options, "--", *command)[0]
+    assert [["failed", "signal 35"]] == table(launches.the_run(), "state", "exit")
 
 
 def test_a_run_that_goes_on_and_is_then_lost(launches: Any) -> None:

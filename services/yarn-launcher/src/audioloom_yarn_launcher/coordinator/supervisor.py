@@ -1,7 +1,6 @@
 """The supervisor of a gang: it runs generation after generation while a restart may help."""
 
 import queue
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -18,7 +17,7 @@ from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous import messages
 from audioloom_yarn_launcher.rendezvous.backend import KeyValueStore, Put, Workers
-from audioloom_yarn_launcher.rendezvous.causes import Cause, describe_end
+from audioloom_yarn_launcher.rendezvous.causes import Cause, describe_end, signal_name
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups, size_of, tasks
 from audioloom_yarn_launcher.runs import attempts
@@ -208,7 +207,7 @@ def _worker_end(
     if end.code is None:
         how, cause = "not-started", "was not started: the gang ended first"
     elif end.stopped:
-        by = f"exit code {end.code}" if end.signal is None else signal.Signals(end.signal).name
+        by = f"exit code {end.code}" if end.signal is None else signal_name(end.signal)
         how, cause = "stopped", f"was ended by the launcher ({by})"
     else:
         how = "finished" if end.code == 0 else "failed"

@@ -1,7 +1,6 @@
 """Read the status of a run from its folder, for `status`, `logs --follow` and others."""
 
 import re
-import signal
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +10,7 @@ from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.progress import newest, read_progress, usage
+from audioloom_yarn_launcher.rendezvous.causes import signal_name
 from audioloom_yarn_launcher.runs.application import Pending, find_pending
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
@@ -44,7 +44,7 @@ class WorkerStatus:
 
     Args:
         attempts: number of attempts with a worker of this rank, or of starts of a sidecar.
-        exit: exit code, or the name of the signal that ended its process; "" while unknown.
+        exit: exit code, or the signal that ended its process; "" while unknown.
         progress: the newest value of each of `PROGRESS` that its program wrote.
         usage: resources that its processes use or used.
         page: address of its web page while it runs.
@@ -202,5 +202,5 @@ def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> RunState | None
 
 def _exit(end: WorkerEnd | SidecarEvent) -> str:
     if end.signal is not None:
-        return signal.Signals(end.signal).name
+        return signal_name(end.signal)
     return "" if end.exit_code is None else str(end.exit_code)

@@ -101,13 +101,18 @@ def code_after(last: str) -> int:
     return CONFIGURATION if _NO_IMPORT.match(last) else TRY_AGAIN
 
 
+def signal_name(number: int) -> str:
+    """Return the name of a signal, or its number: most real-time signals have no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def describe_end(code: int) -> str:
     """Describe an exit code of `subprocess` in words that continue a subject."""
     if code < 0:
-        try:
-            return f"was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was killed by signal {-code}"
+        return f"was killed by {signal_name(-code)}"
     if code == NOT_FOUND:
         return "could not be started: there is no such program"
     if code == NOT_EXECUTABLE:
