@@ -1,6 +1,14 @@
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
+from audioloom_storage import locate
+from audioloom_yarn_launcher.commands import kill
+from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
+from audioloom_yarn_launcher.runs.layout import now
+from audioloom_yarn_launcher.runs.process_identity import this_process
+from audioloom_yarn_launcher.settings import KillSettings
 from launcher_processes import alive, finish
 
 
@@ -32,6 +40,29 @@ def test_a_run_of_another_machine_is_ended_there(launches: Any) -> None:
     code, out, err = launches.run("kill", str(launches.the_run()))
     assert (66, "") == (code, out)
     assert "on elsewhere" in err
+
+
+def test_a_launcher_that_has_just_ended_gets_no_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number may be that of another process."""
+    started = AttemptStarted(
+        attempt=1,
+        generation=0,
+        launch="0" * 32,
+        started=now(),
+        on="local",
+        size=1,
+        command=("x",),
+        working_folder="",
+        owner=this_process(),
+    )
+    begin(locate(tmp_path), started)
+    signals: list[int] = []
+    monkeypatch.setattr(kill, "is_alive", lambda _: False)
+    monkeypatch.setattr(kill.os, "kill", lambda _, number: signals.append(number))
+    kill.kill_run(KillSettings(run=str(tmp_path)))
+    assert [] == signals
 
 
 def test_what_is_no_run_cannot_be_ended(launches: Any) -> None:

@@ -49,13 +49,17 @@ def kill_run(settings: KillSettings) -> Result:
 
 
 def _end_process(folder: Location, owner: ProcessIdentity) -> None:
-    if is_alive(owner) is None:
+    alive = is_alive(owner)
+    if alive is None:
         raise InputMissing(
             "the run was begun on another machine",
             where=folder,
             found=str(owner),
             hint=f"Run `{PROGRAM} kill {folder}` there.",
         )
+    if not alive:
+        log.info("the launcher has just ended", process=owner.pid)
+        return  # its number may be another process's by now
     log.info("ending the launcher", process=owner.pid)
     with suppress(ProcessLookupError):
         os.kill(owner.pid, signal.SIGTERM)
