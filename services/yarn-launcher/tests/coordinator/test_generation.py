@@ -4,7 +4,9 @@ import queue
 import threading
 from collections.abc import Collection
 
+import pytest
 from audioloom_storage import locate
+from audioloom_yarn_launcher.coordinator import generation
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult
 from audioloom_yarn_launcher.coordinator.generation import run_generation
 from audioloom_yarn_launcher.coordinator.progress_record import ProgressRecord
@@ -225,3 +227,34 @@ def test_another_worker_is_asked_for_before_the_others_have_ended() -> None:
     says = Exit("worker_1", code=-9, stopped=True)
     assert [False, False] == run(says)[1]
     assert [False] == run(says, goes_on=False)[1]
+
+
+class Hanging(FakeWorkers):
+    """Worker 0 does not report its end, and is gone only after it was killed some times."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store, Exit("worker_1", code=-9, stopped=True))
+        self.kills = 0
+
+    def _hear(self) -> None:
+        if read_orders(self._store.get_prefix(ORDER)).membership is not None:
+            self._store.drop_owner("worker_1")
+
+    def kill(self, worker: str) -> None:
+        self.kills += 1
+        if self.kills == 3:
+            self._store.drop_owner(worker)
+
+
+def test_who_was_killed_is_not_asked_for_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The container of a worker takes its time to end, and each look costs calls of the store."""
+    waits: list[float] = []
+    monkeypatch.setattr(generation, "REPORT_WITHIN_S", 0.0)
+    monkeypatch.setattr(Gang, "wait", lambda _, seconds: waits.append(seconds))
+    store = MemoryStore()
+    plan, workers = Plan(of_workers(2), ("train",), "/run", "m"), Hanging(store)
+    gang = gang_of(store, workers, plan, queue.SimpleQueue(), Limits(60))
+    gang.driver.begin(0)
+    run_generation(gang, attempt=1, generation=0, formed=lambda *_: None)
+    assert 3 == workers.kills
+    assert min(waits) >= 0.2

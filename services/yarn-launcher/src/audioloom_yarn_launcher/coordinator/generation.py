@@ -215,7 +215,8 @@ def _gather(
             for rank, worker in left.items():
                 gang.workers.kill(worker)
                 killed.add(rank)
-        gang.wait(min(1.0, max(0.01, deadline - time.monotonic())))
+        least = 0.2 if killed else 0.01  # a container takes its time to end
+        gang.wait(min(1.0, max(least, deadline - time.monotonic())))
     exits = {rank: end for rank, end in reports.exits.items() if rank not in gone}
     lost = {
         rank: known.get(rank) or gang.workers.exit_reason(worker)
