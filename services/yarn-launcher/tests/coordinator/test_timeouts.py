@@ -57,7 +57,7 @@ def test_of_two_that_wait_for_each_other_one_gives_back_first() -> None:
     assert 10 == patient.left(120, pending=0)  # who has its place is late as ever
 
 
-@given(st.integers(0, 100), st.floats(0, 1))
+@given(st.integers(0, 5000), st.floats(0, 1))
 def test_what_is_started_anew_pauses_longer_each_time(restarts: int, chance: float) -> None:
     """For half of that or more, by chance, and never for longer than a minute."""
     most = pause_s(restarts, lambda: 1.0)

@@ -29,7 +29,8 @@ and neither knows of the other: so each waits longer than its limit by a random 
 
 def pause_s(restarts: int, chance: Callable[[], float] = random.random) -> float:
     """Seconds before a restart: doubled with each, and spread, since a failure may cause many."""
-    most = min(FIRST_PAUSE_S * 2.0**restarts, MOST_PAUSE_S)
+    doublings = min(restarts, 10)  # more reach the most too, and 1,024 of them no float
+    most = min(FIRST_PAUSE_S * 2.0**doublings, MOST_PAUSE_S)
     return most * (0.5 + 0.5 * chance())
 
 
