@@ -61,7 +61,7 @@ def test_of_two_that_wait_for_each_other_one_gives_back_first() -> None:
 def test_what_is_started_anew_pauses_longer_each_time(restarts: int, chance: float) -> None:
     """For half of that or more, by chance, and never for longer than a minute."""
     most = pause_s(restarts, lambda: 1.0)
-    assert min(0.5 * 2**restarts, 60) == most
+    assert min(2**restarts, 120) / 2 == most
     assert most / 2 <= pause_s(restarts, lambda: chance) <= most
 
 
