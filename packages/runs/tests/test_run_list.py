@@ -9,7 +9,7 @@ from audioloom_runs.run_list import date_text, list_runs, show_runs
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result
-from audioloom_storage import Location
+from audioloom_storage import Location, PermissionDenied
 from manifest_runs import STATS, attempt, commit_one, plan, write
 
 
@@ -115,3 +115,18 @@ def test_the_duration_is_that_of_all_attempts(root: Location) -> None:
 def test_a_time_beyond_all_years_is_the_last_one() -> None:
     """Whoever may write a file may give it such a time."""
     assert "9999-12-31T23:59:59+00:00" == date_text(300_000_000_000 * 10**9)
+
+
+def test_a_run_that_another_user_keeps_closed_is_listed(
+    runs: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list has it beside the others, and says that it may not be read."""
+
+    def closed(folder: Location, **_: object) -> None:
+        raise PermissionDenied("permission denied", where=folder / "attempts")
+
+    monkeypatch.setattr("audioloom_runs.run_list.walk", closed)
+    states = {row["name"]: row["state"] for row in listed(runs).data["runs"]}
+    assert {"done": "committed", "half": "unreadable", "broken": "unreadable"}.items() <= (
+        states.items()
+    )

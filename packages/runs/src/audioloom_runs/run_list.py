@@ -10,7 +10,7 @@ from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.reader import Opened, list_manifests
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result, result_columns
-from audioloom_storage import Location, NotFound, exists, locate, walk
+from audioloom_storage import Location, NotFound, PermissionDenied, exists, locate, walk
 
 from audioloom_runs.attempts import seconds_of
 from audioloom_runs.settings import ListSettings, RootSettings
@@ -61,11 +61,15 @@ def list_runs(
     runs: list[Row] = []
     for kind in kinds:
         for folder, found in list_manifests(root, kind):
-            row = run_row(root, kind, folder, found)
-            if found is None:
-                row |= uncommitted(folder)
-            elif row["state"] == "committed" and isinstance(found, Opened):
-                row |= committed(found)
+            try:
+                row = run_row(root, kind, folder, found)
+                if found is None:
+                    row |= uncommitted(folder)
+                elif row["state"] == "committed" and isinstance(found, Opened):
+                    row |= committed(found)
+            except PermissionDenied as error:  # the records of a launched run are its owner's alone
+                row = {"kind": kind, "name": folder.name, "location": str(folder)}
+                row |= {"state": "unreadable", "detail": str(error)}
             runs.append(row)
     return show_runs(root, runs, (*(("kind",) if len(kinds) > 1 else ()), *_COMMON, *columns))
 
