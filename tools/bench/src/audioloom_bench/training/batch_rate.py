@@ -96,12 +96,11 @@ def drain(batches: Any, records: int) -> None:
 def _taking() -> Any:
     import tensorflow as tf  # noqa: PLC0415
 
-    @tf.function
     def take(batches: Any, number: int) -> None:
         for _ in tf.range(number):
             next(batches)
 
-    return take
+    return tf.function(take)
 
 
 def steps_of(records: int) -> int:
