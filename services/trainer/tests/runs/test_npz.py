@@ -58,6 +58,7 @@ TURNED = npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1)}", bytes(1
         entry(b"no array"),
         entry(HUGE),
         entry(TURNED),
+        entry(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,", bytes(16))),
     ],
 )
 def test_what_is_no_archive_is_refused(data: bytes) -> None:

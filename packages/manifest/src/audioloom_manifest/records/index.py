@@ -38,7 +38,22 @@ def load(data: bytes) -> NDArray[np.int64]:
 def read_rows(data: bytes, dtype: np.dtype[Any], *width: int) -> NDArray[Any]:
     """Read a NumPy file (format 1.0) whose rows have this dtype and, inside a row, this shape.
 
-    No memory is reserved for what the header claims.
+    Raises:
+        RecordError: the file is another one, or has more or fewer bytes than its header says.
+    """
+    rows = read_array(data)
+    if rows.dtype != dtype or not rows.shape or rows.shape[1:] != width:
+        expected = ", ".join(map(str, ("rows", *width)))
+        raise RecordError(
+            f"an array of {rows.dtype} and shape {rows.shape}, expected {dtype} and ({expected})"
+        )
+    return rows
+
+
+def read_array(data: bytes) -> NDArray[Any]:
+    """Read a NumPy file (format 1.0, C order) from outside; the array is a view of *data*.
+
+    No memory is reserved for what the header claims, and nothing is unpickled.
 
     Raises:
         RecordError: the file is another one, or has more or fewer bytes than its header says.
@@ -46,14 +61,11 @@ def read_rows(data: bytes, dtype: np.dtype[Any], *width: int) -> NDArray[Any]:
     stream = io.BytesIO(data)
     try:
         np.lib.format.read_magic(stream)
-        shape, is_fortran, found = np.lib.format.read_array_header_1_0(stream)
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     except _BAD_HEADER as error:
         raise RecordError(f"not a NumPy file of numbers: {error}") from error
-    if found != dtype or not shape or shape[1:] != width or is_fortran:
-        expected = ", ".join(map(str, ("rows", *width)))
-        raise RecordError(
-            f"an array of {found} and shape {shape}, expected {dtype} and ({expected})"
-        )
+    if is_fortran or dtype.hasobject:
+        raise RecordError(f"an array of {dtype}, expected numbers in C order")
     start = stream.tell()
     if (claimed := math.prod(shape) * dtype.itemsize) != len(data) - start:
         raise RecordError(f"expected {claimed:,} bytes of rows, found {len(data) - start:,}")

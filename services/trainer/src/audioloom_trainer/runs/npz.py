@@ -5,6 +5,8 @@ import zipfile
 from collections.abc import Mapping
 
 import numpy as np
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.index import read_array
 from numpy.typing import NDArray
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -46,12 +48,9 @@ def load_arrays(data: bytes) -> dict[str, NDArray[np.generic]]:
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[np.generic]:
-    """Read an entry without trust in its sizes: `numpy.load` reserves memory of any size."""
     if entry.compress_type != zipfile.ZIP_STORED:
         raise BadArrays(f"{entry.filename} is compressed")
-    file = io.BytesIO(archive.read(entry))
-    np.lib.format.read_magic(file)
-    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if is_fortran or dtype.hasobject:
-        raise BadArrays(f"{entry.filename} is not as it was written")
-    return np.frombuffer(file.getbuffer()[file.tell() :], dtype).reshape(shape)
+    try:
+        return read_array(archive.read(entry))
+    except RecordError as error:
+        raise BadArrays(f"{entry.filename}: {error}") from None
