@@ -72,7 +72,7 @@ def grouped(job: steps.Job, _merged: object, groups: int, number: int) -> Receip
 
 
 def encoded(job: steps.Job, _layout: Layout, _ranks: object, unit: Any) -> Receipt:
-    return between(job, steps.SEGMENTS, unit.number, offsets=[0, 10**8, 10**9, 10**9])
+    return between(job, steps.SEGMENTS, unit.number, offsets=[0, 10**8, 10**9, 10**9, 10**9])
 
 
 def merged(job: steps.Job, layout: Layout, _segments: object, unit: ShardUnit) -> Receipt:

@@ -70,16 +70,15 @@ def feature(values: np.ndarray) -> Feature:
 
 
 def of(values: np.ndarray) -> CoefficientSums:
-    windows = [one.tobytes() for one in values]
-    return coefficient_sums(windows, feature(values), where="train 00000")
+    return coefficient_sums(values.tobytes(), feature(values), where="features/made")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_values_that_are_no_numbers_are_refused(bad: float) -> None:
-    """A mean of them would be none; the shard is named."""
+    """A mean of them would be none; the file is named."""
     values = np.zeros((3, 2, 5), np.float32)
     values[1, 1, 3] = bad
-    with pytest.raises(BadFeatures, match="train 00000"):
+    with pytest.raises(BadFeatures, match="features/made"):
         of(values)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import google_crc32c
 import numpy as np
 import pytest
 from audioloom_manifest.errors import RecordError
@@ -22,12 +23,13 @@ def test_masked_crc_of_known_bytes() -> None:
 
 @given(payloads=payloads)
 def test_read_gives_what_was_framed(payloads: list[bytes]) -> None:
-    """Every payload comes back, at the offset where it was put."""
+    """Every payload comes back, at the offset where it was put, and `check` gives the CRC-32C."""
     stream = io.BytesIO(b"".join(map(frame, payloads)))
     frames = list(read(stream))
     assert payloads == [one.payload for one in frames]
     for one in frames:
-        check(np.frombuffer(stream.getvalue()[one.offset : one.offset + one.length], np.uint8))
+        record = stream.getvalue()[one.offset : one.offset + one.length]
+        assert google_crc32c.value(record) == check(np.frombuffer(record, np.uint8))
 
 
 @given(cut=st.integers(1, 2 * OVERHEAD_BYTES + 8 - 1))

@@ -5,10 +5,10 @@ of two, and nothing is rounded before the end. A target is a float32, a whole mu
 each coefficient, the sums of a record over its frames are rounded to whole multiples of 2^-20.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Self, TypeGuard
+from typing import Annotated, Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from audioloom_manifest.kinds import CoefficientStats, ShardFeature, TargetStats
@@ -21,7 +21,7 @@ MOST_TARGET = float(np.finfo(np.float32).max)
 """The largest number that a record can hold."""
 
 _AT_ONCE = 8
-"""Records whose values are widened to float64 at a time: 0.8 MB of (40, 313), for the cache."""
+"""Windows that are widened to float64 at a time: 0.8 MB of (40, 313), for the cache."""
 
 Whole = Annotated[int, PlainSerializer(str)]
 """A whole number that JSON holds as text: readers of JSON round large numbers."""
@@ -104,42 +104,61 @@ class CoefficientSums(ExactSums):
 COEFFICIENT_SUMS = TypeAdapter(CoefficientSums)
 """The form of the sums in a receipt."""
 
+SUMS_BY_SPLIT = TypeAdapter(list[CoefficientSums])
+"""The form of the sums in a segment: one for each split."""
+
 
 def coefficient_sums(
-    windows: Sequence[bytes | memoryview], feature: ShardFeature, *, where: object
+    windows: bytes | memoryview, feature: ShardFeature, *, where: object
 ) -> CoefficientSums:
-    """Sum each coefficient over the frames of some windows of a shard.
+    """Sum each coefficient over the frames of some windows, whose values lie side by side.
 
     Raises:
         BadFeatures: a value is not finite, or so large that its square is not.
     """
-    dtype = np.dtype({"float32": "<f4", "float16": "<f2"}[feature.dtype])
-    coefficients, frames = feature.shape
-    values = [np.empty((0, coefficients))]
-    squares = [np.empty((0, coefficients))]
+    dtype = np.dtype(feature.dtype).newbyteorder("<")
+    values = np.frombuffer(windows, dtype).reshape(-1, *feature.shape)
+    return added(window_sums(values, where=where), feature)
+
+
+def window_sums(windows: NDArray[Any], *, where: object) -> NDArray[np.float64]:
+    """Sum each coefficient of each window over its frames: (2, windows, coefficients).
+
+    The first are the sums of the values, the second of their squares, as whole numbers in the units
+    of `CoefficientSums`.
+
+    Args:
+        windows: (windows, coefficients, frames).
+        where: they come from, for errors.
+
+    Raises:
+        BadFeatures: a value is not finite, or so large that its square is not.
+    """
+    sums = np.empty((2, *windows.shape[:2]))
     for start in range(0, len(windows), _AT_ONCE):
-        some = windows[start : start + _AT_ONCE]
-        whole = np.frombuffer(b"".join(some), dtype).reshape(len(some), coefficients, frames)
-        wide = whole.astype(np.float64)
-        values.append(wide.sum(axis=2))
-        squares.append(np.multiply(wide, wide, out=wide).sum(axis=2))
-    return CoefficientSums(
-        frames * len(windows),
-        _exact(np.concatenate(values), where),
-        _exact(np.concatenate(squares), where),
-    )
-
-
-def _exact(sums: NDArray[np.float64], where: object) -> tuple[int, ...]:
-    """Add the sums of the records (first axis), as whole numbers."""
-    scaled = np.rint(sums * (1 << CoefficientSums.VALUE_BITS))
-    if not np.isfinite(scaled).all():
+        some = slice(start, start + _AT_ONCE)
+        wide = windows[some].astype(np.float64)
+        wide.sum(axis=2, out=sums[0, some])
+        np.multiply(wide, wide, out=wide).sum(axis=2, out=sums[1, some])
+    sums *= 1 << CoefficientSums.VALUE_BITS
+    np.rint(sums, out=sums)
+    if not np.isfinite(sums).all():
         raise BadFeatures(
             expected="features whose squares are finite",
             found="a value that is not a number, infinite or beyond 1e150",
             where=where,
             hint="audioloom-featurizer verify says where.",
         )
-    if np.abs(scaled).max(initial=0) * len(sums) < 2.0**62:
-        return tuple(scaled.astype(np.int64).sum(axis=0).tolist())
-    return tuple(sum(map(int, column)) for column in scaled.T.tolist())
+    return sums
+
+
+def added(sums: NDArray[np.float64], feature: ShardFeature) -> CoefficientSums:
+    """Add the `window_sums` of some windows."""
+    values, squares = map(_added, sums)
+    return CoefficientSums(feature.shape[1] * sums.shape[1], values, squares)
+
+
+def _added(sums: NDArray[np.float64]) -> tuple[int, ...]:
+    if np.abs(sums).max(initial=0) * len(sums) < 2.0**62:
+        return tuple(sums.astype(np.int64).sum(axis=0).tolist())
+    return tuple(sum(map(int, column)) for column in sums.T.tolist())

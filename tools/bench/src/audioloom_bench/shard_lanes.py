@@ -255,7 +255,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
                 sha256.update(room.data)
                 index.append((offset, length, offset + HEADER_BYTES + len(before), 0))
                 offset += length
-            coefficient_sums(columns[feature.name], feature, where=name)
+            coefficient_sums(b"".join(columns[feature.name]), feature, where=name)
     publish(locate(f"{name}.idx.npy"), dump(np.array(index, np.int64)))
     yield pa.RecordBatch.from_pydict({"records": [len(index)]})
 

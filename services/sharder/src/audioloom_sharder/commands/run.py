@@ -54,7 +54,7 @@ from audioloom_sharder.windows.metadata_scan import SUMMARY, sum_summaries
 
 log = structlog.get_logger()
 
-INTERMEDIATE = 5
+INTERMEDIATE = 6
 """Raised when intermediate files change, so that a run that was begun before does not go on."""
 
 _LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")

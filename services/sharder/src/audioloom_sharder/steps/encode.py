@@ -1,10 +1,10 @@
 """Encode the payload: every features file becomes one segment file.
 
 A segment file holds the finished records of one features file, sorted by shard and position, so
-consecutive shards need one ranged read of each segment. Entries and a table of the shards' first
-entries follow the records::
+consecutive shards need one ranged read of each segment. Entries, a table of the shards' first
+entries and the sums of the coefficients follow the records::
 
-    records …   entries (`ENTRY`, one a record)   starts (one a shard, and the end)
+    records …   entries (`ENTRY`, one a record)   starts (one a shard, and the end)   sums
 
 One file for each pair of features file and shard would mean millions of small files.
 """
@@ -16,20 +16,30 @@ from itertools import compress
 from typing import BinaryIO
 
 import numpy as np
+from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt
 from audioloom_manifest.records.example import around
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
-from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into
+from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, check, frame, frame_into
+from audioloom_storage import Location
 from numpy.typing import NDArray
 
+from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.inputs.reader import read_windows, values_of
 from audioloom_sharder.inputs.rows import group_of, rows_of
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.assignment import place
 from audioloom_sharder.sharding.layout import Layout
+from audioloom_sharder.statistics import SUMS_BY_SPLIT, CoefficientSums, added, window_sums
 from audioloom_sharder.steps.decide_splits import SourceUnit
-from audioloom_sharder.steps.job import SEGMENTS, Job, StoredArray, publish_unit
+from audioloom_sharder.steps.job import (
+    DAMAGED_HINT,
+    SEGMENTS,
+    Job,
+    StoredArray,
+    publish_unit,
+)
 from audioloom_sharder.steps.payload import WINDOW_BYTES, Payload
 from audioloom_sharder.steps.rank import ranks_of
 from audioloom_sharder.windows.selection import record_of
@@ -59,13 +69,15 @@ def make_segment(job: Job, layout: Layout, ranks: StoredArray, unit: SegmentUnit
     """Encode a features file: a unit of the third step."""
     places = ranks_of(job, ranks, unit.number, unit.records)
     with buffer(WINDOW_BYTES) as room, closing(Payload(room)) as payload:
-        shard, entries = _encode(job.rules, layout, unit, places, payload)
+        shard, entries, sums = _encode(job.rules, layout, unit, places, payload)
         order = np.lexsort((entries["position"], shard))
         entries = entries[order]
         starts = np.searchsorted(shard[order], np.arange(layout.shards + 1)).astype(_START)
         size = int(entries["length"].sum(dtype=np.int64))
-        counts = {"offsets": np.cumsum([0, size, entries.nbytes, starts.nbytes]).tolist()}
-        chunks = _chunks(payload, entries, starts)
+        framed = frame(SUMS_BY_SPLIT.dump_json(sums))
+        sizes = [size, entries.nbytes, starts.nbytes, len(framed)]
+        counts = {"offsets": np.cumsum([0, *sizes]).tolist()}
+        chunks = _chunks(payload, entries, starts, framed)
         copies = 1 if size >= ONE_COPY_BYTES else None
         return publish_unit(job, SEGMENTS, unit.number, chunks, counts, replication=copies)
 
@@ -79,10 +91,27 @@ def read_entries(
     return np.repeat(np.arange(shards.start, shards.stop), np.diff(edges)), found
 
 
+def read_sums(stream: BinaryIO, sums: StoredArray) -> list[CoefficientSums]:
+    """Read the sums of the coefficients of a segment's records, by split.
+
+    Raises:
+        DamagedRecord: their checksum is another.
+    """
+    framed = sums.read(np.dtype(np.uint8), stream=stream)
+    try:
+        check(framed)
+    except RecordError as error:
+        raise DamagedRecord(str(error), where=sums.location, hint=DAMAGED_HINT) from error
+    return SUMS_BY_SPLIT.validate_json(framed[HEADER_BYTES:-FOOTER_BYTES].tobytes())
+
+
 def _encode(
     rules: Rules, layout: Layout, unit: SourceUnit, places: NDArray[np.void], payload: Payload
-) -> tuple[NDArray[np.int64], NDArray[np.void]]:
-    """Add the records of a features file to the payload; return their shards and entries there."""
+) -> tuple[NDArray[np.int64], NDArray[np.void], list[CoefficientSums]]:
+    """Add the records of a features file to the payload.
+
+    Return their shards, their entries there, and the sums of their coefficients by split.
+    """
     size = rules.window_bytes
     counts = np.array([split.shards for split in layout.splits])
     firsts = np.array([split.first for split in layout.splits])
@@ -93,10 +122,15 @@ def _encode(
     sources = places["row"].astype(np.int64)
     ids = {label: index for index, label in enumerate(layout.labels)}
     told: list[tuple[int, int, int]] = []
+    sums = [CoefficientSums()] * len(layout.splits)
     for first, batch in read_windows(unit, rules.feature):
         values = values_of(batch, rules.feature)
         edges = np.searchsorted(sources, np.arange(first, first + batch.num_rows + 1))
         copies = np.diff(edges).tolist()
+        inside = slice(edges[0], edges[-1])
+        summed = _sums(values, sources[inside] - first, rules, where=unit.location)
+        for split in np.unique(places["split"][inside]).tolist():
+            sums[split] += added(summed[:, places["split"][inside] == split], rules.feature)
         for index, row in compress(enumerate(rows_of(batch)), copies):
             label = ids[row.label] if row.label else -1
             window = values[index * size : (index + 1) * size]
@@ -109,11 +143,21 @@ def _encode(
     lengths, begins, labels = np.array(told, np.int64).reshape(-1, 3).T
     entries["offset"] = np.cumsum(lengths) - lengths
     entries["length"], entries["values"], entries["label"] = lengths, begins, labels
-    return shard, entries
+    return shard, entries, sums
+
+
+def _sums(
+    values: memoryview, rows: NDArray[np.int64], rules: Rules, *, where: Location
+) -> NDArray[np.float64]:
+    """Return the `window_sums` of these rows of a batch, which ascend and may repeat."""
+    windows = np.frombuffer(values, rules.dtype).reshape(-1, *rules.feature.shape)
+    taken, again = np.unique(rows, return_inverse=True)
+    some = windows if len(taken) == len(windows) else windows[taken]
+    return window_sums(some, where=where)[:, again]
 
 
 def _chunks(
-    payload: Payload, entries: NDArray[np.void], starts: NDArray[np.uint32]
+    payload: Payload, entries: NDArray[np.void], starts: NDArray[np.uint32], sums: bytes
 ) -> Iterator[tuple[memoryview, memoryview]]:
     """Yield the bytes of a segment file and their part in its digest (`publish_unit`)."""
     lengths = entries["length"].astype(np.int64)
@@ -124,6 +168,6 @@ def _chunks(
             record = room[begin : begin + length].data
             yield record, record[-FOOTER_BYTES:]
     entries["offset"] = np.cumsum(lengths) - lengths
-    for each in (entries, starts):
-        table = memoryview(each.tobytes())
+    for each in (entries.tobytes(), starts.tobytes(), sums):
+        table = memoryview(each)
         yield table, table

@@ -72,7 +72,7 @@ RESAMPLING = Step("resampling", "counting labels", "files")
 SCANS = Step("scans", "scanning", "files", arrays=5)
 RANKS = Step("ranks", "ranking", "ranges", arrays=3)
 GROUPS = Step("groups", "listing groups", "units", kept=True)
-SEGMENTS = Step("segments", "encoding", "files", arrays=3)
+SEGMENTS = Step("segments", "encoding", "files", arrays=4)
 SHARDS = Step("shards", "writing shards", "units", kept=True)
 TABLES = Step("tables", "", "")
 

@@ -1,5 +1,6 @@
 """Merge the segments into finished shards: some shards at once, by one read of each segment."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -22,8 +23,8 @@ from audioloom_sharder.formats.codec import encode_shard
 from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.layout import Layout, SplitLayout
-from audioloom_sharder.statistics import COEFFICIENT_SUMS, CoefficientSums, coefficient_sums
-from audioloom_sharder.steps.encode import read_entries
+from audioloom_sharder.statistics import COEFFICIENT_SUMS, CoefficientSums
+from audioloom_sharder.steps.encode import read_entries, read_sums
 from audioloom_sharder.steps.job import (
     DAMAGED_HINT,
     SEGMENTS,
@@ -45,8 +46,9 @@ _COUNT_BYTES = 12
 """A count in the list, with the signs around it and its label."""
 
 _Segment: TypeAlias = list[StoredArray]
-"""The arrays of a segment file: records, entries and starts."""
-_Records: TypeAlias = list[memoryview]
+"""The arrays of a segment file: records, entries, starts and sums."""
+_Records: TypeAlias = list[tuple[memoryview, int]]
+"""Records and the CRC-32C of each."""
 _Written: TypeAlias = tuple[FileEntry, Callable[[], None]]
 
 #: Files of a unit that are written in the background while the next shards are encoded.
@@ -81,28 +83,26 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
     split, segments = layout.splits[unit.split], list(files_in(job, SEGMENTS, table))
     files: list[FileEntry] = []
     writes: list[Future[None]] = []
-    coefficients: list[CoefficientSums] = []
     expected = split.bytes * len(unit.shards) // split.shards
     with (
         buffer(min(WINDOW_BYTES, expected + expected // 4)) as room,
         closing(Payload(room)) as payload,
         ThreadPoolExecutor(_WRITTEN_AT_ONCE, "writing") as threads,
     ):
-        rows, bounds = _gather(segments, split, unit.shards, payload)
+        rows, bounds, sums = _gather(segments, unit, split, payload)
         read = _reader(segments, rows, payload)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
             labels = _label_counts(rows[part], layout)
             windows = partial(read, part)
-            written = _write(job, split, shard, rows[part], labels, windows, coefficients)
+            written = _write(job, split, shard, rows[part], labels, windows)
             for entry, write in written:
                 files.append(entry)
                 writes.append(threads.submit(write))
                 if not payload.is_in_memory:  # its records are loaded, one after another
                     writes[-1].result()
         name = unit_name(job, SHARDS, unit.number)
-        total = sum(coefficients, CoefficientSums())
-        sums = {"moments": COEFFICIENT_SUMS.dump_python(total, mode="json")}
-        receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
+        counts = {"moments": COEFFICIENT_SUMS.dump_python(sums, mode="json")}
+        receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=counts)
 
         def finish() -> None:
             for each in writes:
@@ -112,15 +112,19 @@ def make_shards(job: Job, layout: Layout, table: StoredArray, unit: ShardUnit) -
 
 
 def _gather(
-    segments: Sequence[_Segment], split: SplitLayout, shards: range, payload: Payload
-) -> tuple[_Rows, list[int]]:
-    """Gather the records of consecutive shards; return their rows in order and each shard's start.
+    segments: Sequence[_Segment], unit: ShardUnit, split: SplitLayout, payload: Payload
+) -> tuple[_Rows, list[int], CoefficientSums]:
+    """Gather the records of consecutive shards.
+
+    Return their rows in order, each shard's start among them, and the sums of the coefficients: the
+    first unit of a split gathers those of all its records.
 
     The records of a segment that belong to these shards lie there side by side.
     """
+    shards, total = unit.shards, CoefficientSums()
     globally = range(split.first + shards.start, split.first + shards.stop)
     found, places = [], []
-    for segment, table, firsts in segments:
+    for segment, table, firsts, sums in segments:
         where = segment.location
         with made_again_if_lost(where), open_read(where) as stream:
             numbers, entries = read_entries(stream, table, firsts, globally)
@@ -129,6 +133,8 @@ def _gather(
             if len(entries):
                 begin = int(entries["offset"][0])
                 starts += payload.add(stream, where, begin, int(lengths.sum()))
+            if not shards.start:
+                total += read_sums(stream, sums)[unit.split]
         found.append((numbers, entries))
         places.append(starts)
     shard = np.concatenate([numbers for numbers, _ in found])
@@ -151,7 +157,7 @@ def _gather(
                 where=where.parent,
                 hint=DAMAGED_HINT,
             )
-    return rows, bounds
+    return rows, bounds, total
 
 
 def _write(
@@ -160,36 +166,33 @@ def _write(
     shard: int,
     rows: _Rows,
     labels: dict[str, int] | None,
-    read: Callable[[], Iterator[tuple[_Rows, _Records]]],
-    coefficients: list[CoefficientSums],
+    read: Callable[[], Iterator[_Records]],
 ) -> Iterator[_Written]:
     """Yield the files of a shard, each with the function that writes it."""
     checksums, plain = Checksums(), Checksums()
     rules, length = job.rules, int(rows["length"].sum())
 
-    def examined() -> Iterator[_Records]:
-        for window, records in read():
-            values = [
-                record[at : at + rules.window_bytes]
-                for record, at in zip(records, window["values"].tolist(), strict=True)
-            ]
-            where = f"{split.name} {shard:05d}"
-            coefficients.append(coefficient_sums(values, rules.feature, where=where))
-            if rules.is_stream:
-                for record in records:
-                    plain.update(record)
-            yield records
+    def digested() -> Iterator[list[memoryview]]:
+        for records in read():
+            if rules.indexed:
+                for record, crc in records:
+                    plain.update(record, crc)
+            yield [record for record, _ in records]
 
     size = 0
     held: list[bytes | memoryview] = []
-    for piece in encode_shard(rules, examined()):
-        checksums.update(piece)
-        size += len(piece)
-        if not rules.is_plain and length <= WINDOW_BYTES:
-            held.append(piece)
+    if rules.is_plain:
+        deque(digested(), maxlen=0)
+        checksums, size = plain, length
+    else:
+        for piece in encode_shard(rules, digested()):
+            checksums.update(piece)
+            size += len(piece)
+            if length <= WINDOW_BYTES:
+                held.append(piece)
     fields = checksums.fields()
     path = shard_path(split.name, shard, fields["sha256"], rules.recipe.format)
-    again = (records for _, records in read())
+    again = ([record for record, _ in records] for records in read())
     write = write_named(job.folder / path, held or encode_shard(rules, again), size)
     entry = FileEntry(
         path=path,
@@ -237,26 +240,26 @@ def _label_counts(rows: _Rows, layout: Layout) -> dict[str, int] | None:
 
 def _reader(
     segments: Sequence[_Segment], rows: _Rows, payload: Payload
-) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
+) -> Callable[[slice], Iterator[_Records]]:
     """Return a function that loads rows in slices; each reuses the memory of the previous slice."""
     if payload.is_in_memory:
         all_records = _records(segments, rows, payload)
-        return lambda part: iter([(rows[part], all_records[part])])
+        return lambda part: iter([all_records[part]])
     return lambda part: (
-        (window, _records(segments, window, payload))
-        for window in (rows[part][each] for each in payload.slices(rows[part]["length"]))
+        _records(segments, rows[part][each], payload)
+        for each in payload.slices(rows[part]["length"])
     )
 
 
 def _records(segments: Sequence[_Segment], rows: _Rows, payload: Payload) -> _Records:
     """Load *rows* and check their checksums."""
     room, places = payload.load(rows["place"], rows["length"])
-    records = []
+    records: _Records = []
     ends = (places + rows["length"]).tolist()
     for number, (begin, end) in enumerate(zip(places.tolist(), ends, strict=True)):
         record = room[begin:end]
         try:
-            check(record)
+            crc = check(record)
         except RecordError as error:
             segment, offset = (int(rows[name][number]) for name in ("segment", "offset"))
             raise DamagedRecord(
@@ -264,5 +267,5 @@ def _records(segments: Sequence[_Segment], rows: _Rows, payload: Payload) -> _Re
                 where=f"{segments[segment][0].location} at byte {offset}",
                 hint=DAMAGED_HINT,
             ) from error
-        records.append(record.data)
+        records.append((record.data, crc))
     return records

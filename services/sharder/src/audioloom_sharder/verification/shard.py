@@ -168,9 +168,9 @@ def _read_shard(claims: RunClaims, shard: FileEntry, seen: Findings) -> NDArray[
             records.append(record._replace(values=b""))
             held.append(record.values)
             if len(held) == _WINDOWS:
-                seen.coefficients += coefficient_sums(held, rules.feature, where=where)
+                seen.coefficients += coefficient_sums(b"".join(held), rules.feature, where=where)
                 held.clear()
-    seen.coefficients += coefficient_sums(held, rules.feature, where=where)
+    seen.coefficients += coefficient_sums(b"".join(held), rules.feature, where=where)
     seen.targets = target_sums(one.target for one in records if is_target(one.target))
     if seen.records != shard.records:
         seen.report(f"{where}: expected {shard.records} records, found {seen.records}")
