@@ -6,6 +6,7 @@ brings the shards to local disk.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
@@ -77,12 +78,14 @@ def needed_shards(
     """Yield the shards of an epoch from a step on, as a `BatchReader` holds them."""
     order = EpochOrder(split.layout, shuffle)
     first = max(0, start - 1) * batch  # a reader also holds the step before its first
-    lanes = replica_lanes(split.layout.lanes, replicas.numbers, replicas.total)
-    for window in sorted(window for lane in lanes for window in order.windows(lane)):
-        inside = np.arange(window.start, window.start + window.count)
-        positions = window.lane + split.layout.lanes * inside
-        mine = np.isin(positions % replicas.total, replicas.numbers)
-        if (mine & (positions >= first)).any():
+    lanes, total = split.layout.lanes, replicas.total
+    read = replica_lanes(lanes, replicas.numbers, total)
+    turns = total // gcd(lanes, total)  # after so many records of a lane, its replicas repeat
+    for window in sorted(window for lane in read for window in order.windows(lane)):
+        end = window.start + window.count
+        last = range(max(window.start, end - turns), end)
+        positions = (window.lane + lanes * index for index in last)
+        if any(each >= first and each % total in replicas.numbers for each in positions):
             yield from (split.shards[number] for number in window.shards)
 
 
