@@ -1,4 +1,5 @@
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +11,14 @@ from audioloom_manifest.errors import (
     MalformedManifest,
     MissingManifest,
     UnknownKind,
+    UnreadableManifest,
     WrongIdentity,
     WrongKind,
 )
 from audioloom_manifest.layout import run_folder
 from audioloom_manifest.publication import Plan, commit
 from audioloom_manifest.reader import Opened, list_manifests, read_manifest, resolve_input
-from audioloom_storage import Location, locate
+from audioloom_storage import Location, PermissionDenied, locate, read_bytes
 from manifest_editing import write_manifest
 from manifest_runs import RECIPE, STATS, attempt, commit_one, write
 
@@ -213,6 +215,31 @@ def test_listing_shows_committed_uncommitted_and_broken(root: Location) -> None:
     assert good == found["good"]
     assert found["killed"] is None
     assert isinstance(found["broken"], MalformedManifest)
+
+
+def test_listing_goes_on_past_what_cannot_be_opened(
+    root: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that another user keeps closed, and a pipe where a manifest should be."""
+    good = commit_one(root, name="good").opened
+    for name in ("closed", "pipe"):
+        Path(root.path, "features", name).mkdir()
+    os.mkfifo(Path(root.path, "features", "pipe", "manifest.json"))
+
+    def read(where: Location, *, limit: int) -> bytes:
+        if where.parent.name == "closed":
+            raise PermissionDenied("permission denied", where=where)
+        return read_bytes(where, limit=limit)
+
+    monkeypatch.setattr("audioloom_manifest.reader.read_bytes", read)
+    found = {folder.name: result for folder, result in list_manifests(root, "features")}
+    assert ["closed", "good", "pipe"] == sorted(found)
+    assert good == found["good"]
+    for name in ("closed", "pipe"):
+        wrong = found[name]
+        assert isinstance(wrong, UnreadableManifest)
+        assert str(root / f"features/{name}/manifest.json") == wrong.where
+    assert "found permission denied" in str(found["closed"])
 
 
 def test_listing_of_nothing_is_empty(root: Location) -> None:

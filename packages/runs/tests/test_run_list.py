@@ -9,7 +9,7 @@ from audioloom_runs.run_list import date_text, list_runs, show_runs
 from audioloom_runs.settings import ListSettings
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.result import JSON, Result
-from audioloom_storage import Location, PermissionDenied
+from audioloom_storage import Location, PermissionDenied, read_bytes
 from manifest_runs import STATS, attempt, commit_one, plan, write
 
 
@@ -126,6 +126,13 @@ def test_a_run_that_another_user_keeps_closed_is_listed(
         raise PermissionDenied("permission denied", where=folder / "attempts")
 
     monkeypatch.setattr("audioloom_runs.run_list.walk", closed)
+
+    def closed_as_a_whole(where: Location, *, limit: int) -> bytes:
+        if where.parent.name == "broken":
+            closed(where.parent)
+        return read_bytes(where, limit=limit)
+
+    monkeypatch.setattr("audioloom_manifest.reader.read_bytes", closed_as_a_whole)
     states = {row["name"]: row["state"] for row in listed(runs).data["runs"]}
     assert {"done": "committed", "half": "unreadable", "broken": "unreadable"}.items() <= (
         states.items()

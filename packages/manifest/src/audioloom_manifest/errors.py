@@ -37,6 +37,10 @@ class MalformedManifest(ManifestError, ValueError):
     """The bytes are not a manifest of the version they claim to be."""
 
 
+class UnreadableManifest(ManifestError):
+    """A manifest may be there, but this user may not read it, or what lies there is no file."""
+
+
 class UnknownKind(ManifestError, ValueError):
     """The manifest is of a kind that this release does not know."""
 

@@ -10,7 +10,9 @@ from typing import Literal as L  # noqa: N817
 from audioloom_storage import (
     IsAFolder,
     Location,
+    NotAFile,
     NotFound,
+    PermissionDenied,
     TooLarge,
     list_folder,
     locate,
@@ -34,6 +36,7 @@ from audioloom_manifest.errors import (
     ManifestError,
     MissingManifest,
     UnknownKind,
+    UnreadableManifest,
     UnsupportedVersion,
     WrongIdentity,
     WrongKind,
@@ -255,3 +258,7 @@ def try_manifest(folder: Location) -> Opened[Manifest] | ManifestError | None:
         return None
     except ManifestError as error:
         return error
+    except (PermissionDenied, NotAFile) as error:  # the other runs of a root can be read
+        return UnreadableManifest(
+            where=error.where, expected="a file that this user may read", found=error.found
+        )
