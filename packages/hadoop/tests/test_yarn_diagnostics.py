@@ -96,6 +96,25 @@ def test_nothing_is_made_up() -> None:
     assert diagnose("") is None
 
 
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "x",
+        "/java:",
+        "1.",
+        "Queue ",
+        "killed by ",
+        "Required executor memory ",
+        "Container killed by YARN for exceeding ",
+    ],
+)
+def test_a_long_line_takes_no_longer_than_many_short_ones(repeated: str) -> None:
+    """A class path or a file in base64, which would be looked through anew at each letter."""
+    text = repeated * (50_000 // len(repeated))
+    assert diagnose(text) is None
+    assert diagnose(f"{text}\nContainer preempted by scheduler") is not None
+
+
 def test_causes_that_the_caller_does_not_know_are_passed_over() -> None:
     """What stands behind them in the same text is found."""
     text = "AccessControlException: no\nContainer released on a *lost* node"

@@ -17,24 +17,27 @@ class Cause(Enum):
     """Why an application or a container did not run, or was ended, with the texts that say so.
 
     The special causes stand before the general ones. The brackets of a text hold the words to show.
+    A text that starts with letters of any number looks behind it for its beginning, and one with a
+    gap limits the gap: the time would grow with the square of a long line.
     """
 
     NO_JAVA = (
-        r"\S*\bjava: (?:No such file(?: or directory)?|not found|Permission denied|cannot execute)",
+        r"(?<!\S)\S*\bjava: "
+        r"(?:No such file(?: or directory)?|not found|Permission denied|cannot execute)",
     )
     """The node has no Java where YARN looks for it."""
     TOO_MUCH_MEMORY = (
-        r"Required (?:executor|AM) memory.*?max threshold \([^)]*\) of this cluster",
+        r"Required (?:executor|AM) memory.{0,500}?max threshold \([^)]*\) of this cluster",
     )
     """Spark asks for more memory than the cluster gives a container."""
     TOO_LARGE = (
-        r"Invalid resource request! .*?maximum allowed allocation=<[^>]*>",
+        r"Invalid resource request! .{0,500}?maximum allowed allocation=<[^>]*>",
         r"Invalid resource request|InvalidResourceRequest",
     )
     """The cluster gives no container that large."""
     NO_QUEUE = (
         r"submitted by user \S+ to (?:unknown queue|non-leaf queue)[^\n]*",
-        r"unknown queue|Queue [^\n]*(?:not found|does(?:n't| not) exist)|non-leaf queue",
+        r"unknown queue|Queue [^\n]{0,500}(?:not found|does(?:n't| not) exist)|non-leaf queue",
     )
     QUEUE_DENIED = (r"User \S+ (?:cannot|does not have permission to) submit[^\n]*",)
     FILE_DENIED = (r"Permission denied: user=[^\n]*",)
@@ -45,10 +48,10 @@ class Cause(Enum):
     """An archive cannot be unpacked on the node: damaged, or no room."""
     CHANGED_FILE = (r"Resource (\S+) changed on src filesystem",)
     MISSING_FILE = (r"File does not exist: (\S+)",)
-    EXECUTOR_OUT_OF_MEMORY = (r"Container killed by YARN for exceeding.*? memory used",)
+    EXECUTOR_OUT_OF_MEMORY = (r"Container killed by YARN for exceeding.{0,500}? memory used",)
     """In Spark's words."""
     OUT_OF_MEMORY = (
-        r"[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used",
+        r"(?<![0-9.])[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used",
         r"exceeding memory limits|beyond the 'PHYSICAL' memory limit|physical memory used",
     )
     LOST_NODE = (r"released on a \*?lost\*? node",)
@@ -56,10 +59,10 @@ class Cause(Enum):
     DISKS_FAILED = (r"Most of the disks failed[^\n]*",)
     KILLED = (
         r"Application application_\S+ (?:was )?killed by[^\n]*",
-        r"was killed by user|killed by [^\n]*(?:admin|user) ",
+        r"was killed by user|killed by [^\n]{0,500}(?:admin|user) ",
     )
     """Somebody ended the application."""
-    OLD_JAVA = (r"\S*UnsupportedClassVersionError[^\n]*|Unsupported major\.minor version",)
+    OLD_JAVA = (r"(?<!\S)\S*UnsupportedClassVersionError[^\n]*|Unsupported major\.minor version",)
     """A program was compiled for a newer Java than the node has."""
     NEW_JAVA = (r"getSubject is (?:not )?supported",)
     """The node's Java is too new for its Hadoop."""
