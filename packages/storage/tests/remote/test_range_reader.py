@@ -7,7 +7,7 @@ import pytest
 from audioloom_storage import Location, NotFound, pieces
 from audioloom_storage.remote import retry
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Outage, Retry
+from audioloom_storage.remote.retry import Busy, Outage, Retry
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,8 +18,13 @@ DATA = bytes(range(251)) * 60_000  # 15 MB
 class Far:
     """A storage that sends pieces, and remembers what it was asked."""
 
-    def __init__(self, piece: int = 64 << 10, fail_at: int | None = None) -> None:
-        self.piece, self.fail_at = piece, fail_at
+    def __init__(
+        self,
+        piece: int = 64 << 10,
+        fail_at: int | None = None,
+        kind: type[Exception] = Outage,
+    ) -> None:
+        self.piece, self.fail_at, self.kind = piece, fail_at, kind
         self.asked: list[tuple[int, int]] = []
 
     def open(self, offset: int, count: int) -> Iterator[bytes]:
@@ -27,7 +32,7 @@ class Far:
         for start in range(offset, offset + count, self.piece):
             if self.fail_at is not None and start >= self.fail_at:
                 self.fail_at = None
-                raise Outage("lost")
+                raise self.kind("lost")
             yield DATA[start : min(start + self.piece, offset + count)]
 
 
@@ -111,9 +116,10 @@ def test_pieces_are_passed_on_as_they_arrive() -> None:
         assert DATA[-3:] == b"".join(pieces(file))
 
 
-def test_pieces_go_on_after_a_failure() -> None:
+@pytest.mark.parametrize("kind", [Outage, Busy])
+def test_pieces_go_on_after_a_failure(kind: type[Exception]) -> None:
     """Each byte comes once."""
-    far = Far(fail_at=3_000_000)
+    far = Far(fail_at=3_000_000, kind=kind)
     with open_ranges(HERE, len(DATA), far.open, patient()) as file:
         assert DATA == b"".join(pieces(file))
     assert 2 == len(far.asked)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from audioloom_storage.location import Location
-from audioloom_storage.remote.retry import Outage, Retry
+from audioloom_storage.remote.retry import Busy, Outage, Retry
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -27,7 +27,7 @@ def open_ranges(location: Location, size: int, open_range: OpenRange, retry: Ret
     """Open a seekable, buffered file of that many bytes.
 
     *open_range* yields the bytes from an offset in pieces. It and its iterator raise StorageErrors
-    only, and Outage where another try may help.
+    only, and Outage or Busy where another try may help.
     """
     return _File(_Ranges(location, size, open_range, retry))
 
@@ -130,7 +130,7 @@ class _Ranges(io.RawIOBase):
             yield piece
             # A retry around each piece would take as long as the piece; after a failure, the next
             # turn asks again.
-            with suppress(Outage):
+            with suppress(Outage, Busy):
                 for arrived in self._pieces or ():
                     self._move(len(arrived))
                     yield memoryview(arrived)
