@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import google_crc32c
 import pytest
-from audioloom_manifest.checksum import Checksums, QuickComparison, Recorded, joined_crc32c
+from audioloom_manifest.checksum import Checksums, QuickComparison, Recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,24 +39,6 @@ def test_pieces_and_views_make_no_difference(pieces: list[bytes]) -> None:
             quick.update(kind(piece))
         assert expected == found.fields()
         assert quick.difference() is None
-
-
-@given(pieces=st.lists(st.binary(max_size=400), max_size=8))
-def test_known_checksums_make_no_difference(pieces: list[bytes]) -> None:
-    """The checksums are those of the joined bytes, if each piece comes with its CRC-32C."""
-    expected, found = Checksums(), Checksums()
-    for piece in pieces:
-        expected.update(piece)
-        found.update(piece, google_crc32c.value(piece))
-    assert expected.fields() == found.fields()
-
-
-@given(length=st.integers(0, 1 << 50), more=st.integers(0, 1 << 50), crc=st.integers(0, 2**32 - 1))
-def test_checksums_join_beyond_any_memory(length: int, more: int, crc: int) -> None:
-    """Zeros cost no time, and how they are divided does not matter."""
-    whole = joined_crc32c([crc, 0], [4, length + more])
-    assert whole == joined_crc32c([crc, 0, 0], [4, length, more])
-    assert whole == joined_crc32c([joined_crc32c([crc, 0], [4, more]), 0], [4 + more, length])
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def coefficient_sums(
     """
     dtype = np.dtype(feature.dtype).newbyteorder("<")
     values = np.frombuffer(windows, dtype).reshape(-1, *feature.shape)
-    return added(window_sums(values, where=where), feature)
+    return added(window_sums(values, where=where), np.ones(len(values), np.int64), feature)
 
 
 def window_sums(windows: NDArray[Any], *, where: object) -> NDArray[np.float64]:
@@ -152,13 +152,18 @@ def window_sums(windows: NDArray[Any], *, where: object) -> NDArray[np.float64]:
     return sums
 
 
-def added(sums: NDArray[np.float64], feature: ShardFeature) -> CoefficientSums:
-    """Add the `window_sums` of some windows."""
-    values, squares = map(_added, sums)
-    return CoefficientSums(feature.shape[1] * sums.shape[1], values, squares)
+def added(
+    sums: NDArray[np.float64], copies: NDArray[np.int64], feature: ShardFeature
+) -> CoefficientSums:
+    """Add the `window_sums` of some windows, of each as often as it has copies."""
+    values, squares = (_added(each, copies) for each in sums)
+    return CoefficientSums(feature.shape[1] * int(copies.sum()), values, squares)
 
 
-def _added(sums: NDArray[np.float64]) -> tuple[int, ...]:
-    if np.abs(sums).max(initial=0) * len(sums) < 2.0**62:
-        return tuple(sums.astype(np.int64).sum(axis=0).tolist())
-    return tuple(sum(map(int, column)) for column in sums.T.tolist())
+def _added(sums: NDArray[np.float64], copies: NDArray[np.int64]) -> tuple[int, ...]:
+    if np.abs(sums).max(initial=0) * float(copies.sum()) < 2.0**62:
+        return tuple((copies @ sums.astype(np.int64)).tolist())
+    return tuple(
+        sum(int(value) * times for value, times in zip(column, copies.tolist(), strict=True))
+        for column in sums.T.tolist()
+    )

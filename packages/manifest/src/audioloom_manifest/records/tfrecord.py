@@ -14,8 +14,8 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_manifest.checksum import joined_crc32c
 from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.crc32c import joined_crc32c
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 
 OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES

@@ -21,7 +21,6 @@ from audioloom_manifest.receipts import Receipt
 from audioloom_manifest.records.example import around
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, check, frame, frame_into
-from audioloom_storage import Location
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
@@ -121,39 +120,35 @@ def _encode(
     entries["position"] = position
     sources = places["row"].astype(np.int64)
     ids = {label: index for index, label in enumerate(layout.labels)}
-    told: list[tuple[int, int, int]] = []
+    told: list[tuple[int, int, int, int]] = []
     sums = [CoefficientSums()] * len(layout.splits)
     for first, batch in read_windows(unit, rules.feature):
         values = values_of(batch, rules.feature)
         edges = np.searchsorted(sources, np.arange(first, first + batch.num_rows + 1))
-        copies = np.diff(edges).tolist()
-        inside = slice(edges[0], edges[-1])
-        summed = _sums(values, sources[inside] - first, rules, where=unit.location)
-        for split in np.unique(places["split"][inside]).tolist():
-            sums[split] += added(summed[:, places["split"][inside] == split], rules.feature)
-        for index, row in compress(enumerate(rows_of(batch)), copies):
+        copies = np.diff(edges)
+        taken = np.flatnonzero(copies)
+        windows = np.frombuffer(values, rules.dtype).reshape(-1, *rules.feature.shape)
+        some = windows if len(taken) == len(windows) else windows[taken]
+        summed = window_sums(some, where=unit.location)
+        splits = places["split"][edges[taken]]  # all copies of a window are in one split
+        for split in np.unique(splits).tolist():
+            mine = splits == split
+            sums[split] += added(summed[:, mine], copies[taken[mine]], rules.feature)
+        for index, row in compress(enumerate(rows_of(batch)), copies.tolist()):
             label = ids[row.label] if row.label else -1
             window = values[index * size : (index + 1) * size]
             record = record_of(row, group_of(row, rules), label, window, rules)
             before, after = around(record, size, rules.stored)
             length = len(before) + size + len(after) + OVERHEAD_BYTES
-            for _ in range(copies[index]):
+            times = int(copies[index])
+            for _ in range(times):
                 frame_into(payload.reserve(length), (before, window, after))
-                told.append((length, HEADER_BYTES + len(before), label))
-    lengths, begins, labels = np.array(told, np.int64).reshape(-1, 3).T
+            told.append((length, HEADER_BYTES + len(before), label, times))
+    table = np.array(told, np.int64).reshape(-1, 4)
+    lengths, begins, labels, _ = np.repeat(table, table[:, 3], axis=0).T
     entries["offset"] = np.cumsum(lengths) - lengths
     entries["length"], entries["values"], entries["label"] = lengths, begins, labels
     return shard, entries, sums
-
-
-def _sums(
-    values: memoryview, rows: NDArray[np.int64], rules: Rules, *, where: Location
-) -> NDArray[np.float64]:
-    """Return the `window_sums` of these rows of a batch, which ascend and may repeat."""
-    windows = np.frombuffer(values, rules.dtype).reshape(-1, *rules.feature.shape)
-    taken, again = np.unique(rows, return_inverse=True)
-    some = windows if len(taken) == len(windows) else windows[taken]
-    return window_sums(some, where=where)[:, again]
 
 
 def _chunks(

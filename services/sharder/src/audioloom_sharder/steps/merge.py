@@ -6,13 +6,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from audioloom_manifest.checksum import Checksums, checksums_of
 from audioloom_manifest.envelope import FileEntry, Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.receipts import Receipt, publish_receipt
+from audioloom_manifest.records.crc32c import joined_crc32c
 from audioloom_manifest.records.index import dump
 from audioloom_manifest.records.tfrecord import check
 from audioloom_storage import open_read
@@ -169,28 +170,31 @@ def _write(
     read: Callable[[], Iterator[_Records]],
 ) -> Iterator[_Written]:
     """Yield the files of a shard, each with the function that writes it."""
-    checksums, plain = Checksums(), Checksums()
     rules, length = job.rules, int(rows["length"].sum())
+    content = Checksums(["sha256"])
+    crcs: list[int] = []
 
     def digested() -> Iterator[list[memoryview]]:
         for records in read():
             if rules.indexed:
                 for record, crc in records:
-                    plain.update(record, crc)
+                    content.update(record)
+                    crcs.append(crc)
             yield [record for record, _ in records]
 
-    size = 0
     held: list[bytes | memoryview] = []
     if rules.is_plain:
         deque(digested(), maxlen=0)
-        checksums, size = plain, length
+        size, fields = length, _fields(content, crcs, rows)
     else:
+        size, checksums = 0, Checksums()
         for piece in encode_shard(rules, digested()):
             checksums.update(piece)
             size += len(piece)
             if length <= WINDOW_BYTES:
                 held.append(piece)
-    fields = checksums.fields()
+        fields = checksums.fields()
+    unpacked = _fields(content, crcs, rows) if rules.is_stream else {}
     path = shard_path(split.name, shard, fields["sha256"], rules.recipe.format)
     again = ([record for record, _ in records] for records in read())
     write = write_named(job.folder / path, held or encode_shard(rules, again), size)
@@ -202,12 +206,17 @@ def _write(
         split=split.name,
         shard=shard,
         labels=labels,
-        uncompressed=Uncompressed(bytes=length, **plain.fields()) if rules.is_stream else None,
+        uncompressed=Uncompressed(bytes=length, **unpacked) if rules.is_stream else None,
         **fields,
     )
     yield entry, write
     if rules.indexed:
         yield _write_index(job, entry, rows)
+
+
+def _fields(content: Checksums, crcs: Sequence[int], rows: _Rows) -> dict[str, Any]:
+    """Return the checksums of the framed records; they have passed, but for their CRC-32C."""
+    return {**content.fields(), "crc32c": f"{joined_crc32c(crcs, rows['length'].tolist()):08x}"}
 
 
 def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> _Written:
