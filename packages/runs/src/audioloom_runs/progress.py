@@ -3,13 +3,22 @@
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from audioloom_stage.result import JSON
-from audioloom_storage import Location, NotAFolder, NotFound, StorageError, list_folder, read_bytes
+from audioloom_storage import (
+    Location,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    StorageError,
+    TooLarge,
+    list_folder,
+    read_bytes,
+)
 
 Line = dict[str, Any]
 
@@ -19,30 +28,60 @@ _ATTEMPT = re.compile(r"([0-9]{1,9})\..*")
 _OUTCOMES = ("failed", "finished", "interrupted")
 _MOST_BYTES = 16 << 20
 _MOST_TEXT = 200
+_TRIES = 3
 _SILENT_SECONDS = 300.0  # a worker notes its progress every few seconds, or minutes
+
+
+class ProgressFile(NamedTuple):
+    """A launcher's file for all workers of an attempt, or the file of a worker without one."""
+
+    launched: bool
+    owner: int
+    """The attempt, or the rank of the worker."""
+    location: Location
 
 
 def read_progress(where: Location) -> list[Line]:
     """Read the lines of a progress file, oldest first, without unreadable lines."""
-    return [*objects(_text(where).split("\n"))]  # a text may hold other ends of lines
+    try:
+        return read_lines(where)
+    except (StorageError, OSError):
+        return []
+
+
+def read_lines(where: Location) -> list[Line]:
+    """Read as `read_progress` does; StorageError if the file cannot be read."""
+    text = read_bytes(where, limit=_MOST_BYTES).decode(errors="replace")
+    return [*objects(text.split("\n"))]  # a text may hold other ends of lines
+
+
+def read_newest(
+    folder: Location, read: Callable[[ProgressFile], list[Line]]
+) -> list[tuple[ProgressFile, list[Line]]]:
+    """Read the file of each worker, then the newest one of each attempt of a launcher, in order.
+
+    The launcher removes a file when the next is there, so one that was listed may be gone: then
+    the folder is listed again.
+    """
+    found = []
+    for _ in range(_TRIES):
+        files: dict[tuple[bool, int], ProgressFile] = {}
+        for name in sorted(matches(folder / "progress", _NAME), key=_order):
+            launched, owner, _ = _order(name)
+            place = folder / f"progress/{name[0]}"
+            files[launched, owner] = ProgressFile(launched, owner, place)
+        found = []
+        with suppress(NotFound):
+            for file in files.values():
+                with suppress(NotAFile, TooLarge):
+                    found.append((file, read(file)))
+            break
+    return found
 
 
 def last_progress(folder: Location) -> dict[str, Line]:
-    """Return the last line of each worker's progress, by rank.
-
-    Workers without a launcher have a file each. A launcher has one file for all workers of an
-    attempt, and publishes it again and again under a higher number.
-    """
-    found: dict[str, Line] = {}
-    for name in sorted(matches(folder / "progress", _NAME), key=_order):
-        lines = read_progress(folder / f"progress/{name[0]}")
-        if name[2] is None:
-            found |= {name[1]: lines[-1]} if lines else {}
-            continue
-        for line in lines:
-            if type(line.get("rank")) is int and "event" in line:
-                found[str(line["rank"])] = line
-    return found
+    """Return the last line of each worker's progress, by rank."""
+    return dict(_last_lines(folder))
 
 
 def training_state(folder: Location) -> dict[str, JSON]:
@@ -51,41 +90,71 @@ def training_state(folder: Location) -> dict[str, JSON]:
     The state is failed, interrupted, stopped, running or killed, or finished if all processes of
     a launcher ended well and committed nothing; {} if the folder does not tell.
     """
-    end = _last_end(folder)
-    if end.get("outcome") in _OUTCOMES and not end.get("restarts"):
+    attempt, end = _last_attempt(folder)
+    begun = time_of(end.get("ended"))
+    if end.get("restarts"):
+        attempt += 1
+    elif end.get("outcome") in _OUTCOMES:
         cause = end.get("cause")
         told = cause.get("text") if isinstance(cause, dict) else None
         return _failed(told) if end["outcome"] == "failed" else {"state": end["outcome"]}
-    lines = last_progress(folder).values()
+    elif attempt:
+        begun = time_of(_record(folder / f"attempts/{attempt}.started.json").get("started"))
+    noted = {rank: x for rank, x in _last_lines(folder) if _is_of(x, attempt, begun)}
+    lines = noted.values()
     failed = next((line for line in lines if line.get("event") == "failed"), None)
     if failed is not None:
         return _failed(failed.get("text"))
+    if not lines:  # an attempt that has just begun
+        return {"state": "running"} if begun is not None and _is_alive(begun) else {}
     times = [moment for line in lines if (moment := time_of(line.get("time"))) is not None]
     if not times:
         return {}
-    alive = time.time() - max(times) < _SILENT_SECONDS
     stopped = all(line.get("event") == "stopped" for line in lines)
-    return {"state": "stopped" if stopped else "running" if alive else "killed"}
+    return {"state": "stopped" if stopped else "running" if _is_alive(max(times)) else "killed"}
+
+
+def _last_lines(folder: Location) -> Iterator[tuple[str, Line]]:
+    """Yield the rank and the last line of each worker, perhaps of several attempts, in order."""
+    for file, lines in read_newest(folder, lambda file: read_lines(file.location)):
+        if file.launched:
+            for line in lines:
+                if type(line.get("rank")) is int and "event" in line:
+                    yield str(line["rank"]), line
+        elif lines:
+            yield str(file.owner), lines[-1]
+
+
+def _is_of(line: Line, attempt: int, begun: float | None) -> bool:
+    """Whether a line is of an attempt or a later one; without a number its time decides."""
+    number = line.get("attempt")
+    if isinstance(number, int) and number > 0:
+        return number >= attempt
+    noted = time_of(line.get("time"))
+    return begun is None or noted is None or noted >= begun
+
+
+def _is_alive(moment: float) -> bool:
+    return time.time() - moment < _SILENT_SECONDS
 
 
 def _failed(told: object) -> dict[str, JSON]:
     return {"state": "failed", "detail": str(told or "")[:_MOST_TEXT]}
 
 
-def _last_end(folder: Location) -> Line:
-    """The record of the last attempt's end, unless a later attempt has begun."""
+def _last_attempt(folder: Location) -> tuple[int, Line]:
+    """The number of a launcher's last attempt, 0 without one, and the record of its end."""
     names = [*matches(folder / "attempts", _ATTEMPT)]
     last = max((int(name[1]) for name in names), default=0)
-    if f"{last}.json" not in [name[0] for name in names]:
-        return {}
-    return next(objects([_text(folder / f"attempts/{last}.json")]), {})
+    ended = f"{last}.json" in [name[0] for name in names]
+    return last, _record(folder / f"attempts/{last}.json") if ended else {}
 
 
-def _text(where: Location) -> str:
+def _record(where: Location) -> Line:
     try:
-        return read_bytes(where, limit=_MOST_BYTES).decode(errors="replace")
+        return next(objects([read_bytes(where, limit=_MOST_BYTES)]), {})
     except (StorageError, OSError):
-        return ""
+        return {}
 
 
 def objects(texts: Sequence[str | bytes]) -> Iterator[Line]:

@@ -3,26 +3,30 @@
 import heapq
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from operator import attrgetter
 from typing import Any
 
 from audioloom_storage import Location, NotAFolder, NotFound, TooLarge, open_read, read_bytes
 
 from audioloom_runs.goodput import LABELS, MEASURED, AttemptTimes, divide
-from audioloom_runs.progress import Line, matches, objects, time_of
+from audioloom_runs.progress import (
+    Line,
+    ProgressFile,
+    matches,
+    objects,
+    read_lines,
+    read_newest,
+    time_of,
+)
 from audioloom_runs.tables import table
 
-MOST_RECORD_BYTES, MOST_PROGRESS_BYTES = 64 << 20, 16 << 20
+MOST_RECORD_BYTES = 64 << 20
 MOST_SECONDS = 1e10
 MOST_STEPS = 1 << 53
-_TRIES = 3
 _HEAD_BYTES = 1 << 16
 """The leader, which measures, is in the first line of a file of the launcher."""
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
-_PROGRESS = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})\.jsonl")
-_ALONE = "0.jsonl"
 _LAUNCH = re.compile(r"[0-9a-f]{32}")
 
 
@@ -110,22 +114,15 @@ def _progress(run: Location) -> dict[Any, Line]:
 
     The key is the number of an attempt of a launcher; without a launcher, the time of its begin.
     """
-    folder, lines = run / "progress", list[Line]()
-    with suppress(NotFound, NotAFolder, TooLarge):
-        lines = [*objects(read_bytes(folder / _ALONE, limit=MOST_PROGRESS_BYTES).splitlines())]
-    for _ in range(_TRIES):
-        newest: dict[int, int] = {}
-        for match in matches(folder, _PROGRESS):
-            newest[int(match[1])] = max(int(match[2]), newest.get(int(match[1]), 0))
-        with suppress(NotFound):  # a newer file has replaced one meanwhile
-            heads = []
-            for n in sorted(newest):
-                with open_read(folder / f"{n}.{newest[n]}.jsonl") as file:
-                    heads.append(file.read(_HEAD_BYTES))
-            for head in heads:
-                lines += reversed([*objects(head.splitlines())])  # rank 0 counts
-            break
-    return _by_attempt(lines)
+    return _by_attempt([line for _, lines in read_newest(run, _of_leader) for line in lines])
+
+
+def _of_leader(file: ProgressFile) -> list[Line]:
+    if not file.launched:
+        return [] if file.owner else read_lines(file.location)
+    with open_read(file.location) as opened:
+        head = opened.read(_HEAD_BYTES)
+    return [*objects(head.splitlines())][::-1]  # rank 0 counts
 
 
 def _by_attempt(lines: list[Line]) -> dict[Any, Line]:
