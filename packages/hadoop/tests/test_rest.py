@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -100,9 +102,33 @@ def test_who_says_nothing_is_not_waited_for() -> None:
         assert ask([page], "/x", within_s=0.2) is None
 
 
+def test_an_answer_that_never_ends_is_not_waited_for() -> None:
+    """A daemon may send a byte now and then, so that it is never silent for long."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def trickle() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.recv(1 << 16)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                while True:
+                    connection.sendall(b" ")
+                    time.sleep(0.01)
+
+        thread = threading.Thread(target=trickle, daemon=True)
+        thread.start()
+        with pytest.raises(TimeoutError, match="no end"):
+            fetch(f"http://127.0.0.1:{server.getsockname()[1]}/x", within_s=0.1)
+        thread.join()
+
+
 @pytest.mark.parametrize(
     "said",
-    [b"no HTTP\r\n\r\n", b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{"app":'],
+    [
+        b"no HTTP\r\n\r\n",
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{"app":',
+        b'HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n{"app": 1}',
+    ],
 )
 def test_a_daemon_that_dies_in_the_middle_of_its_answer_does_not_answer(said: bytes) -> None:
     """The next one is asked; who wants the page gets an OSError."""

@@ -6,6 +6,7 @@ that nothing is known.
 
 import http.client
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,9 @@ from http import HTTPStatus
 from typing import Any
 
 ANSWER_WITHIN_S = 3.0
+_WHOLE_AFTER = 10  # times as long as the first bytes may take: a large cluster has long answers
 _MOST_BYTES = 64 << 20
+_PIECE_BYTES = 64 << 10
 
 
 def ask(pages: Iterable[str], what: str, *, within_s: float = ANSWER_WITHIN_S) -> Any | None:
@@ -47,7 +50,8 @@ def fetch(
     """Return the body of a page, at most so many bytes of it.
 
     Raises:
-        OSError: the page does not answer within so many seconds, refuses, or breaks off.
+        OSError: the page is silent for so many seconds, has not come after ten times as long,
+            refuses, or breaks off.
         ValueError: this is no URL.
     """
     # Never through a proxy: the cluster is on this side of it.
@@ -55,10 +59,23 @@ def fetch(
     request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310 - http or https, by the configuration
     try:
         with opener.open(request, timeout=within_s) as reply:
-            body: bytes = reply.read(most_bytes)
+            return _body(reply, url, _WHOLE_AFTER * within_s, most_bytes)
     except http.client.HTTPException as error:
         raise OSError(f"{type(error).__name__}: {error}") from error
-    return body
+
+
+def _body(reply: http.client.HTTPResponse, url: str, within_s: float, most_bytes: int) -> bytes:
+    until = time.monotonic() + within_s
+    length = reply.length  # None: unknown before the end
+    most = most_bytes if length is None else min(most_bytes, length)
+    body = bytearray()
+    while len(body) < most and (piece := reply.read1(min(_PIECE_BYTES, most - len(body)))):
+        body += piece
+        if time.monotonic() > until:
+            raise TimeoutError(f"{url}: {len(body)} bytes came within {within_s:g} s, and no end")
+    if length is not None and len(body) < most:
+        raise http.client.IncompleteRead(bytes(body), most - len(body))
+    return bytes(body)
 
 
 def rows(value: Any) -> list[dict[str, Any]]:
