@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 import termios
+from pathlib import Path
 
 import pytest
 from audioloom_stage.result import JSON, Result, as_object, emit, reserved_stdout
@@ -123,6 +124,23 @@ def test_without_a_stderr_noise_goes_nowhere() -> None:
         check=True,
     )
     assert b"r\nafter\n" == done.stdout
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&-", "<&- 2>&-", "<&- >&- 2>&-"])
+def test_no_file_becomes_a_standard_stream_that_was_closed(tmp_path: Path, closed: str) -> None:
+    """What a child prints, or the JVM, would be written into a data file."""
+    program = f"""
+import os, subprocess
+from pathlib import Path
+from audioloom_stage.result import reserved_stdout
+with reserved_stdout() as write:
+    with Path({str(tmp_path / "data")!r}).open("wb", buffering=0) as file:
+        subprocess.run(["/bin/sh", "-c", "cat; echo noise; echo noise >&2"], check=True)
+        file.write(str(file.fileno() > 2).encode())
+"""
+    words = ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, program]
+    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    assert b"True" == (tmp_path / "data").read_bytes()
 
 
 def test_without_a_stdout_noise_still_lands_on_stderr() -> None:

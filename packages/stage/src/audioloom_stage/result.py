@@ -1,7 +1,6 @@
 """The result of a command, and the only way in which it reaches stdout."""
 
 import contextlib
-import fcntl
 import json
 import os
 import sys
@@ -120,10 +119,11 @@ def reserved_stdout() -> Iterator[Write]:
     The descriptor itself is redirected, so that this holds for a JVM or any other child too,
     and children do not inherit the real one: none of them can keep a pipe open.
     """
+    _fill_closed()
     if descriptor_of(sys.stdout) != 1:  # captured by a test, or closed
         real = sys.stdout
         if real is None:
-            _point_at_stderr()  # else the next file that is opened would be stdout
+            os.dup2(2, 1)  # else the next file that is opened would be stdout
         with contextlib.redirect_stdout(sys.stderr):
             yield lambda text: write_to(real, text)
         return
@@ -131,9 +131,8 @@ def reserved_stdout() -> Iterator[Write]:
     sys.stdout.flush()
     with contextlib.suppress(OSError):  # it is no terminal
         _columns = os.get_terminal_size(1).columns
-    # Not a number below 3: where stderr is closed, that would make the result's channel stderr.
-    kept = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
-    _point_at_stderr()
+    kept = os.dup(1)
+    os.dup2(2, 1)
     try:
         yield lambda text: _write_all(kept, text)
     finally:
@@ -144,14 +143,18 @@ def reserved_stdout() -> Iterator[Write]:
         _columns = None
 
 
-def _point_at_stderr() -> None:
-    try:
-        os.dup2(2, 1)
-    except OSError:  # there is no stderr
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        if nowhere != 1:
-            os.dup2(nowhere, 1)
-            os.close(nowhere)
+def _fill_closed() -> None:
+    """Open a closed stdin or stderr for good, or the next file that is opened would be it."""
+    for number in (0, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere == number:
+                os.set_inheritable(number, True)  # noqa: FBT003
+            else:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
 
 
 def _write_all(descriptor: int, text: str) -> None:
