@@ -78,18 +78,20 @@ def test_the_first_records_of_an_attempt_come_soon(tmp_path: Path) -> None:
             assert pauses == sorted(pauses)
 
 
-def test_the_thread_ends_with_the_store_and_when_it_is_closed(
+def test_the_thread_outlives_a_call_that_fails_and_ends_when_it_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The coordinator ends too."""
+    """The coordinator's own calls tell whether the store is lost."""
     monkeypatch.setattr(progress_record, "FIRST_S", 0.01)
+    store, get = MemoryStore(), MemoryStore.get_prefix
+    fails = iter([True])
 
-    class Lost(MemoryStore):
-        def get_prefix(self, prefix: str) -> dict[str, str]:
-            raise StoreLost(prefix)
+    def get_prefix(prefix: str) -> dict[str, str]:
+        if next(fails, False):
+            raise StoreLost("too slow")
+        return get(store, prefix)
 
-    ProgressRecord(Lost(), locate(tmp_path), 1).start()
-    store = MemoryStore()
+    monkeypatch.setattr(store, "get_prefix", get_prefix)
     tell(store, 0, 0, 1)
     record = ProgressRecord(store, locate(tmp_path), 1)
     record.start()

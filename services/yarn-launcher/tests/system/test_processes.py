@@ -112,6 +112,14 @@ sys.stdin.read()
     until(lambda: not alive(pid), "the child has ended")
 
 
+def test_a_process_may_end_while_its_children_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder was there a moment ago."""
+    process = subprocess.Popen(["/bin/true"])
+    process.wait()
+    monkeypatch.setattr(Path, "is_dir", lambda _: True)
+    assert [process.pid] == processes.tree(process.pid)
+
+
 def test_signals_are_as_they_were(output: Any) -> None:
     """A command that writes to a closed pipe dies of SIGPIPE, as it does in a shell."""
     process = processes.start(

@@ -86,6 +86,6 @@ class ProgressRecord:
             self.publish(*self.read())
 
     def _work(self) -> None:
-        with suppress(StoreLost):  # the coordinator's own calls fail too
-            while not self._over.wait(self.next_pause()):
+        while not self._over.wait(self.next_pause()):
+            with suppress(StoreLost):  # the coordinator's own calls tell whether it is lost
                 self.look()

@@ -77,9 +77,9 @@ def tree(root: int) -> list[int]:
     """Return a process and its living descendants."""
     found = [root]
     for pid in found:  # the loop appends to it
-        for path in (_PROC / str(pid) / "task").glob("*/children"):
-            with contextlib.suppress(OSError):  # the process ended
-                found += map(int, path.read_text().split())
+        with contextlib.suppress(OSError):  # the process ended
+            for path in (_PROC / str(pid) / "task").glob("*/children"):
+                found += map(int, text_of(path).split())
     return found
 
 

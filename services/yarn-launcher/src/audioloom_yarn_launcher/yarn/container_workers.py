@@ -114,9 +114,9 @@ class SkeinWorkers:
         while not self._closed.wait(LOOK_EVERY_S):
             try:
                 ended = len(self._containers(ENDED))
-            except StoreLost:
+            except StoreLost:  # the coordinator's own calls tell whether it is lost
                 self._changed()
-                return
+                continue
             if ended != known:
                 known = ended
                 self._changed()

@@ -5,6 +5,7 @@ would wait for minutes until YARN ends that master, and not notice that it is al
 """
 
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.backend import Equals, Put
 
 ANSWER_WITHIN_S = 30.0
+HINT_EVERY_S = 1.0
 _STREAM = "Watch"
 """The call that brings events for as long as the application lives."""
 
@@ -92,7 +94,10 @@ class SkeinStore:
         return bool(result.succeeded)
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
-        """Call *hint* in a separate thread after changes, and when the store is lost."""
+        """Call *hint* in a separate thread after changes.
+
+        If the stream of events breaks, the thread calls it every second from then on.
+        """
         with as_store_lost(ValueError):
             events = self._application.kv.event_queue()
             events.subscribe(prefix=prefix)
@@ -101,9 +106,8 @@ class SkeinStore:
             while True:
                 try:
                     events.get()
-                except Exception:  # noqa: BLE001 - the next call raises the error
-                    hint()
-                    return
+                except Exception:  # noqa: BLE001 - the caller's next call tells whether it is lost
+                    time.sleep(HINT_EVERY_S)
                 hint()
 
         threading.Thread(target=listen, name="hints", daemon=True).start()
