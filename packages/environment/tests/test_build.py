@@ -129,3 +129,27 @@ def test_a_package_may_have_the_name_of_what_is_left_out(
     before = of(tmp_path, packages=(str(tmp_path / "mine"),)).digest
     (tmp_path / "mine" / file).write_text("a = 1")
     assert counts == (before != of(tmp_path, packages=(str(tmp_path / "mine"),)).digest)
+
+
+def test_the_digest_is_that_of_linked_folders_too(tmp_path: Path) -> None:
+    """What is built follows links; one that leads in a circle is passed over."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "mine/linked").symlink_to(tmp_path / "shared")
+    (tmp_path / "mine/circle").symlink_to(tmp_path / "mine")
+    before = of(tmp_path, packages=(str(tmp_path / "mine"),)).digest
+    (tmp_path / "shared/a.py").write_text("a = 1")
+    assert before != of(tmp_path, packages=(str(tmp_path / "mine"),)).digest
+
+
+@pytest.mark.parametrize("name", ["x-1.0-py3-none-any.whl", "x-1.0.tar.gz"])
+def test_the_digest_is_that_of_all_that_may_be_installed(tmp_path: Path, name: str) -> None:
+    """A folder of wheels may hold archives of sources."""
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "locked.txt").write_text("x==1\n")
+    given = {"requirements": str(tmp_path / "locked.txt"), "wheels": str(tmp_path / "wheels")}
+    digests = []
+    for content in ("one", "two"):
+        (tmp_path / "wheels" / name).write_text(content)
+        digests.append(of(tmp_path, **given).digest)
+    assert 2 == len(set(digests))

@@ -6,13 +6,13 @@ import platform
 import re
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import structlog
 from audioloom_stage.errors import BadConfiguration, InputMissing
 
 from audioloom_environment.contents import Environment, describe
-from audioloom_environment.files import sha256_of
+from audioloom_environment.files import members_below, sha256_of
 from audioloom_environment.programs import output_of
 
 LAYOUT = 2
@@ -81,7 +81,8 @@ def build_inputs(
             expected="--requirements FILE, --project FOLDER or --with PACKAGE",
             found="none of them",
         )
-    archives = sorted(wheelhouse.glob("*.whl")) if wheelhouse else []
+    # uv takes archives of sources from there too.
+    archives = sorted(each for each in wheelhouse.glob("*") if each.is_file()) if wheelhouse else []
     lines = map(str.strip, pins.read_text().splitlines()) if pins else ()
     facts = {
         "layout": LAYOUT,
@@ -140,13 +141,13 @@ def _package_facts(package: str) -> list[str]:
         return [package]
     if path.is_file():
         return [path.name, sha256_of(path)]
-    facts = [path.name, *marker]
-    for each in sorted(path.rglob("*")):
-        within = each.relative_to(path)
-        hidden = any(part in _LEFT_OUT or part.endswith(".egg-info") for part in within.parts)
-        if each.is_file() and not hidden and within.parts[0] not in _LEFT_OUT_AT_TOP:
-            facts.append(f"{within} {sha256_of(each)}")
-    return facts
+    found = sorted(members_below(path, "", _is_left_out), key=lambda each: PurePath(each.path))
+    return [path.name, *marker, *(f"{each.path} {each.sha256}" for each in found)]
+
+
+def _is_left_out(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name in _LEFT_OUT or name.endswith(".egg-info") or path in _LEFT_OUT_AT_TOP
 
 
 def _check_pinned(requirements: Path) -> None:
