@@ -159,6 +159,35 @@ def test_nobody_owns_an_object(folder: Location) -> None:
         share(folder / "file")
 
 
+class Limited:
+    """A bucket whose credentials may write below one prefix, and read there or everywhere."""
+
+    def __init__(self, prefix: str, *, reads_all: bool) -> None:
+        self.prefix, self.reads_all = prefix, reads_all
+        self.keys: set[str] = set()
+
+    def call_s3(self, method: str, *, Key: str, **_: object) -> None:  # noqa: N803 - S3's names
+        is_read = method == "head_object"
+        if not Key.startswith(self.prefix) and not (is_read and self.reads_all):
+            raise PermissionError("Forbidden")
+        if not is_read:
+            self.keys.add(Key)
+        elif Key not in self.keys:
+            raise FileNotFoundError("Not Found")
+
+
+@pytest.mark.parametrize("reads_all", [False, True])
+def test_credentials_for_a_prefix_are_enough(fresh: pytest.MonkeyPatch, reads_all: bool) -> None:
+    """The folders above it get no marker; elsewhere no folder is made."""
+    bucket = Limited("team/mine/", reads_all=reads_all)
+    fresh.setattr(connection, "_filesystem", lambda _: bucket)
+    make_folder(locate("s3://bucket/team/mine"))
+    make_folder(locate("s3://bucket/team/mine/runs/1"))
+    assert {"team/mine/", "team/mine/runs/", "team/mine/runs/1/"} == bucket.keys
+    with pytest.raises(PermissionDenied):
+        make_folder(locate("s3://bucket/team/yours"))
+
+
 def test_a_bucket_that_is_not_there(folder: Location) -> None:
     """Is not found."""
     with pytest.raises(NotFound):

@@ -33,17 +33,29 @@ class _S3(Objects):
         return _Sink(location)
 
     def make_folder(self, location: Location, *, private: bool) -> None:
-        """Put the markers that are missing; a file on the way is refused."""
-        missing: list[Location] = []
-        while not _has_marker(location):
-            with suppress(errors.NotFound):
-                _call(location, "head_object")
-                raise errors.NotAFolder("a file lies there", where=location, expected="a folder")
-            missing.append(location)
-            location = location.parent
+        """Put the markers that are missing; a file on the way is refused.
+
+        The credentials may be for one prefix of the bucket. The folders above it need no marker.
+        """
+        above, missing = location, list[Location]()
+        try:
+            while not _has_marker(above):
+                with suppress(errors.NotFound, errors.PermissionDenied):
+                    _call(above, "head_object")
+                    raise errors.NotAFolder("a file lies there", where=above, expected="a folder")
+                missing.append(above)
+                above = above.parent
+        except errors.PermissionDenied:
+            if above == location:
+                raise
         for folder in reversed(missing):
-            _call(folder, "put_object", key=_marker(folder), Body=b"")
-            connection_to(folder).folders.add(folder.path)
+            try:
+                _call(folder, "put_object", key=_marker(folder), Body=b"")
+            except errors.PermissionDenied:
+                if folder == location:
+                    raise
+            else:
+                connection_to(folder).folders.add(folder.path)
 
     def remove(self, location: Location, *, within: Location | None) -> None:
         """Delete an object; there are no links."""
