@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,20 @@ def test_ranges_are_read(web: Location) -> None:
         assert DATA[1_000_001:1_000_101] == file.read(100)
         file.seek(-3, os.SEEK_END)
         assert DATA[-3:] == file.read()
+
+
+def test_a_file_that_was_opened_before_a_fork_is_read_on(web: Location) -> None:
+    """With a connection of the fork's own: the event loop of fsspec does not outlive a fork."""
+    with open_read(web / "a.wav") as file:
+        assert DATA[:10] == file.read(10)
+        child = os.fork()
+        if child == 0:
+            with suppress(BaseException):
+                file.seek(1_000_001)
+                os._exit(file.read(100) != DATA[1_000_001:1_000_101])
+            os._exit(2)
+        assert 0 == os.waitpid(child, 0)[1]
+        assert DATA[10:] == file.read()
 
 
 def test_times_and_kinds(web: Location) -> None:

@@ -67,10 +67,10 @@ class Objects(Backend):
         entry = self.stat(location)
         if entry.is_folder:
             raise IsAFolder("a folder lies there", where=location, expected="a file")
-        connection, path = connection_to(location), path_of(location)
-        read = _read_web if location.scheme in WEB else _read_object
+        path, read = path_of(location), _read_web if location.scheme in WEB else _read_object
 
         def open_range(offset: int, count: int) -> Iterator[bytes]:
+            connection = connection_to(location)  # of this process, which may be a fork
             for start in range(offset, offset + count, _PIECE_BYTES):
                 end = min(start + _PIECE_BYTES, offset + count)
                 ask = partial(read, path=path, start=start, end=end, size=entry.size)
@@ -84,7 +84,7 @@ class Objects(Backend):
                     )
                 yield data
 
-        return open_ranges(location, entry.size, open_range, connection.retry)
+        return open_ranges(location, entry.size, open_range, connection_to(location).retry)
 
     def _no_permissions(self, location: Location, *_: object, **__: object) -> NoReturn:
         raise NotConfigured(
