@@ -2,6 +2,7 @@
 
 import errno
 import re
+from http import HTTPStatus
 from typing import Any
 
 from audioloom_storage.errors import (
@@ -59,6 +60,10 @@ _HINTS: dict[type[StorageError], str] = {
     Outage: "Check the address and run again.",
     Busy: "Run again later.",
 }
+_WITHOUT_REASON = (
+    "The store gives no reason. Check first whether a token has expired, and the region:"
+    " {credentials}."
+)
 _ONE_MEANING: dict[type[StorageError], str] = {
     NotFound: "nothing lies there",
     AlreadyExists: "a file lies there, and none is ever replaced",
@@ -72,7 +77,7 @@ _BY_CLASS: tuple[tuple[type[Exception], type[StorageError]], ...] = (
     (ConnectionError, Outage),
 )
 _BY_NAME = (
-    (re.compile("Authentication|Credential"), PermissionDenied),
+    (re.compile("Authentication|Credential|Token"), PermissionDenied),
     (re.compile("Connect|Timeout|Disconnected|DNS"), Outage),
 )
 
@@ -86,7 +91,8 @@ def translated(error: BaseException, location: Location) -> StorageError:
         cause = cause.__cause__
     kind = _kind(cause)
     found = _ONE_MEANING.get(kind) or _said(cause)
-    hint = _HINTS.get(kind, "").format(credentials=_CREDENTIALS[location.scheme])
+    told = _WITHOUT_REASON if _code(cause) == "400" else _HINTS.get(kind, "")
+    hint = told.format(credentials=_CREDENTIALS[location.scheme])
     return kind(f"no answer: {found}" if kind is Outage else found, where=location, hint=hint)
 
 
@@ -101,10 +107,10 @@ def without_account(error: ValueError, location: Location) -> NotConfigured:
 
 def _kind(error: BaseException) -> type[StorageError]:
     status = _status(error)
-    if status is not None:
+    if status is not None and status != HTTPStatus.BAD_REQUEST:  # S3's for an expired token, too
         return _BY_STATUS.get(status, Outage if status in _SERVER_ERRORS else Unavailable)
     found = [kind for base, kind in _BY_CLASS if isinstance(error, base)]
-    names = " ".join(base.__name__ for base in type(error).__mro__)
+    names = " ".join([_code(error), *(base.__name__ for base in type(error).__mro__)])
     found += [kind for name, kind in _BY_NAME if name.search(names)]
     if isinstance(error, OSError):
         found.append(_BY_NUMBER.get(error.errno, Unavailable))
@@ -112,18 +118,30 @@ def _kind(error: BaseException) -> type[StorageError]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status, where the library keeps it; botocore's error is the cause of s3fs's."""
+    """The HTTP status, where the library keeps it."""
+    found = _answer(error).get("ResponseMetadata", {}).get("HTTPStatusCode")
+    if isinstance(found, int):
+        return found
     for each in (error, error.__cause__):
-        response: Any = getattr(each, "response", None)
-        if isinstance(response, dict):
-            found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-            if isinstance(found, int):
-                return found
         for name in ("status", "status_code", "code"):
             found = getattr(each, name, None)
             if isinstance(found, int) and 400 <= found < 600:  # noqa: PLR2004 - of HTTP
                 return found
     return None
+
+
+def _code(error: BaseException) -> str:
+    """S3's word for a failure; the status where it says none, as to a HEAD."""
+    return str(_answer(error).get("Error", {}).get("Code", ""))
+
+
+def _answer(error: BaseException) -> dict[str, Any]:
+    """What botocore keeps of an answer; its error is the cause of s3fs's."""
+    for each in (error, error.__cause__):
+        response: Any = getattr(each, "response", None)
+        if isinstance(response, dict):
+            return response
+    return {}
 
 
 def _said(error: BaseException) -> str:
