@@ -242,6 +242,17 @@ def test_listing_goes_on_past_what_cannot_be_opened(
     assert "found permission denied" in str(found["closed"])
 
 
+def test_listing_goes_on_past_a_time_beyond_the_years(root: Location) -> None:
+    """A time that is of the year 10000 in UTC is a fault of that manifest alone."""
+    opened = commit_one(root, name="late").opened
+    value = json.loads(Path(opened.location.path).read_bytes())
+    value["created"] = "9999-12-31T23:59:59-01:00"
+    Path(opened.location.path).write_text(json.dumps(value))
+    ((_, found),) = list_manifests(root, "features")
+    assert isinstance(found, MalformedManifest)
+    assert "created: Value error, a time of the years 1 to 9999" in str(found)
+
+
 def test_listing_of_nothing_is_empty(root: Location) -> None:
     """A root that does not exist holds no runs."""
     assert [] == list(list_manifests(root, "shards"))

@@ -1176,6 +1176,34 @@ def minor_1() -> None:
     bad_1("features-1.1-digest-unknown", "8.1", "a digest that 1.1 does not know", MALFORMED, run)
 
 
+def minor_1_texts() -> None:
+    """Times, locations and letters that clauses of 1.0 refuse and none of its cases has."""
+    times = {"seconds-since-1970": "1700000000", "number": "-5",
+             "underscore": "2026-01-31_12:05:00Z", "without-seconds": "2026-01-31T12:05Z",
+             "short-offset": "2026-01-31T12:05:00+0100"}  # fmt: skip
+    for name, moment in times.items():
+        run = at_minor_1(features(COMPLETE))
+        run.manifest["created"] = moment
+        bad_1(f"features-1.1-time-{name}", "3.8", f"the time {moment!r}", MALFORMED, run)
+    places = {"path": "a/b://c", "parents": "../../etc://x", "space": " file:///x",
+              "name-of-hadoop": "s3a://bucket/x"}  # fmt: skip
+    for name, place in places.items():
+        run = at_minor_1(features(COMPLETE))
+        run.manifest["inputs"][0]["location"] = place
+        bad_1(f"features-1.1-input-scheme-{name}", "3.10", f"the location {place!r}", MALFORMED,
+              run)  # fmt: skip
+        run = at_minor_1(recordings(COMPLETE))
+        run.manifest["recipe"]["source"] = place
+        bad_1(f"recordings-1.1-source-scheme-{name}", "7.1", f"the source {place!r}", MALFORMED,
+              run)  # fmt: skip
+    later = recordings(MINIMAL)
+    later.manifest["version"] = "1.7"
+    later.entries[0]["later"] = "half"
+    later.list_bytes = canonical(later.entries[0]).replace(b"half", b"\\ud800") + b"\n"
+    bad_1("list-lone-surrogate", "5.2", "half of a surrogate pair in an unknown field of an entry",
+          MALFORMED, later)  # fmt: skip
+
+
 def bad_1(name: str, clauses: str, about: str, error: str, run: Run) -> None:
     """A run of version 1.1 that is refused for its one fault: all else in it is right."""
     run.seal()
@@ -1226,6 +1254,7 @@ def main() -> None:
         data_files,
         bounds,
         minor_1,
+        minor_1_texts,
         checksums,
     ):
         each()

@@ -51,7 +51,7 @@ def canonical_number(value: float) -> str:
 
 
 def parse_json(data: bytes, *, where: object) -> Any:
-    """Parse JSON strictly: UTF-8, no duplicate keys, no number out of range, bounded depth.
+    """Parse JSON strictly: UTF-8, no duplicate keys, numbers in range, bounded depth.
 
     Raises:
         MalformedManifest: with the place of the first error.
@@ -65,6 +65,8 @@ def parse_json(data: bytes, *, where: object) -> Any:
             parse_int=_of_64_bits,
         )
         _check_depth(value, MOST_DEPTH)
+        if b"\\u" in data:  # the only way to write half of a surrogate pair
+            json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         found = f"more than {MOST_DEPTH} arrays and objects inside one another"
     except ValueError as error:

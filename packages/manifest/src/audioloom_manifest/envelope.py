@@ -8,10 +8,23 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from audioloom_storage import locate
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, model_validator
+from audioloom_storage.location import SCHEMES
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
 
 NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 MOST_PATH_BYTES = 4096
+_RFC_3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]"
+    r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 
 
 class Part(BaseModel):
@@ -61,16 +74,41 @@ def _relative_path(text: str) -> str:
 
 
 def _uri(text: str) -> str:
-    if "://" not in text:
+    scheme, separator, _ = text.partition("://")
+    if not separator:
         raise ValueError("a URI, such as hdfs://namenode/archive, was expected")
-    locate(text)  # whose errors are ValueErrors, and name the schemes
+    if scheme.lower() not in SCHEMES:  # `locate` also takes paths, and what users call a scheme
+        raise ValueError(f"a URI with one of the schemes {', '.join(SCHEMES)} was expected")
+    locate(text)  # whose errors are ValueErrors
     return text
+
+
+def _moment(value: Any) -> Any:
+    """Parse the text of a time: pydantic takes forms that are not of RFC 3339 as well."""
+    if not isinstance(value, str):
+        return value
+    if _RFC_3339.fullmatch(value) is None:
+        raise ValueError("a time of RFC 3339 was expected, as in 2026-01-31T12:00:00Z")
+    return datetime.fromisoformat(value.upper())
 
 
 def _utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a time needs its zone, as in 2026-01-31T12:00:00Z")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time of the years 1 to 9999 in UTC was expected") from None
+
+
+def _in_json(values: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what the strict JSON of manifests cannot hold."""
+    for value in values.values():
+        if isinstance(value, str):
+            value.encode()  # whose error is a ValueError
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError("an integer of 64 bits was expected")
+    return values
 
 
 Name = Annotated[str, Field(pattern=NAME)]
@@ -90,13 +128,14 @@ Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Positive = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Moment = Annotated[
     datetime,
+    BeforeValidator(_moment),
     AfterValidator(_utc),
     PlainSerializer(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ"), return_type=str),
 ]
 LabelCounts = Annotated[dict[Text, Count], Field(max_length=100_000)]
 Seconds = Annotated[float, Field(ge=0, le=1e10)]
 Quantity = Annotated[float, Field(ge=0, le=1e18)]
-Parameters = dict[Word, str | int | float | bool | None]
+Parameters = Annotated[dict[Word, str | int | float | bool | None], AfterValidator(_in_json)]
 Kind = Literal["recordings", "features", "shards", "training-run"]
 
 DERIVED: dict[Kind, frozenset[str]] = {
