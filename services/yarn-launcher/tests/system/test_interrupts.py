@@ -72,6 +72,7 @@ def at_a_terminal() -> Iterator[Start]:
     def start(*words: str) -> Terminal:
         pid, descriptor = pty.fork()
         if pid == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may run the tests
             os.execv(sys.executable, [sys.executable, *words])  # noqa: S606
         started.append(Terminal(pid, descriptor))
         return started[-1]
@@ -88,9 +89,15 @@ def at_a_terminal() -> Iterator[Start]:
 
 @pytest.mark.parametrize(
     ("may_leave", "number", "said"),
-    [(True, signal.SIGINT, "left"), (False, signal.SIGINT, "took 2"), (True, 15, "took 15")],
+    [
+        (True, signal.SIGINT, "left"),
+        (False, signal.SIGINT, "took 2"),
+        (True, signal.SIGHUP, "left"),
+        (False, signal.SIGHUP, "took 1"),
+        (True, signal.SIGTERM, "took 15"),
+    ],
 )
-def test_ctrl_c_at_a_terminal_leaves_what_can_go_on_alone(
+def test_ctrl_c_and_the_end_of_a_terminal_leave_what_can_go_on_alone(
     at_a_terminal: Start, may_leave: bool, number: int, said: str
 ) -> None:
     """Who sends SIGTERM means it."""

@@ -44,11 +44,12 @@ def taking_signals(signals: SignalState, *, may_leave: bool) -> Iterator[None]:
     """Collect signals, which no longer end this process.
 
     A signal that this process was started to ignore stays ignored: nohup wants it of SIGHUP.
-    With *may_leave*, Ctrl-C at a terminal ends the wait and not the run.
+    With *may_leave*, Ctrl-C at a terminal and the end of the terminal end the wait, not the run.
     """
 
     def take(number: int, _frame: object = None) -> None:
-        if number == signal.SIGINT and may_leave and sys.stderr.isatty():
+        typed = number == signal.SIGINT and sys.stderr.isatty()
+        if may_leave and (typed or number == signal.SIGHUP):
             signals.left = True
         else:
             signals(number)
