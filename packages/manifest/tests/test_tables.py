@@ -66,6 +66,55 @@ def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
     assert [("1",), ("2",)] == texts(tmp_path, "path")
 
 
+@pytest.mark.parametrize(
+    ("aside", "kept"),
+    [
+        ("_temporary/0/task/part-0", "label=a/part-0"),
+        ("_delta_log/1.checkpoint", "_day=1/part-0"),
+        (".spark-staging/part-0", "a_b/part-0"),
+    ],
+)
+def test_what_a_writer_keeps_aside_is_no_part(tmp_path: Path, aside: str, kept: str) -> None:
+    """An unfinished task of Spark has rows that the table has not; partitions are parts."""
+    for name, value in ((aside, "lost"), (kept, "kept")):
+        (tmp_path / name).parent.mkdir(parents=True)
+        pq.write_table(pa.table({"path": [value]}), tmp_path / f"{name}.parquet")
+    assert [("kept",)] == texts(tmp_path, "path")
+
+
+@pytest.mark.parametrize(
+    ("head", "column"),
+    [
+        ("path, label", "label"),
+        (' path ,"label"', "label"),
+        ('path,"label, old"', "label, old"),
+        ('path, "label; old"', "label; old"),
+        ('path,"label ""x"""', 'label "x"'),
+        ('"path; old";label', "label"),
+    ],
+)
+def test_a_header_with_spaces_or_quotes(tmp_path: Path, head: str, column: str) -> None:
+    """The names are those that a person reads; a delimiter in quotes is a part of a name."""
+    mark = ";" if head.endswith(";label") else ","
+    (tmp_path / "t.csv").write_text(f"{head}\nx{mark}y\n")
+    assert [("y",)] == texts(tmp_path / "t.csv", column)
+
+
+def test_a_table_without_rows(tmp_path: Path) -> None:
+    """A header alone is a table."""
+    (tmp_path / "t.csv").write_text("path,label\n")
+    assert [] == texts(tmp_path / "t.csv", "path")
+
+
+def test_a_time_beyond_64_bits_is_named(tmp_path: Path) -> None:
+    """The year 9999 stands for no end in many tables; nanoseconds do not reach it."""
+    times = pa.array([0, 253_402_300_799 * 10**6], pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"modified_ns": times}), tmp_path / "t.parquet")
+    chunk = next(open_table(locate(tmp_path / "t.parquet")).read(["modified_ns"]))
+    with pytest.raises(BadTable, match=r"row 2, column modified_ns.*9999"):
+        chunk.whole("modified_ns")
+
+
 def test_a_part_with_other_columns_is_named(tmp_path: Path) -> None:
     """Each part is looked at, not only the first."""
     pq.write_table(pa.table({"path": ["a"]}), tmp_path / "0.parquet")

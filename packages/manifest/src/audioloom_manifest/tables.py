@@ -4,8 +4,10 @@ Needs the extra `audioloom-manifest[parquet]`. The first line of a CSV file name
 delimiter is a tab, a semicolon or a comma, whichever comes first in this list.
 """
 
+import csv
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -23,6 +25,9 @@ MOST_LINE_BYTES = 1 << 20
 _ROWS = 8192
 BLOCK_BYTES = 4 << 20
 """Bytes of CSV that are parsed at a time."""
+_ASIDE = re.compile(r"(?:^|/)(?:\.|_[^/=]*(?:/|$))")
+"""Hidden names, and those with an underscore that are no partitions (`_day=1`), as in Spark."""
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 class BadTable(ManifestError, ValueError):
@@ -89,14 +94,18 @@ class Chunk:
         found = self.batch.column(column)
         if _is_text(found.type):
             found = self.text(column)
-        if pa.types.is_timestamp(found.type):
-            found = found.cast(pa.timestamp("ns", found.type.tz))
+
+        def cast(values: pa.Array) -> pa.Array:
+            if pa.types.is_timestamp(values.type):
+                values = values.cast(pa.timestamp("ns", values.type.tz))
+            return values.cast(kind)
+
         try:
-            return found.cast(kind)
+            return cast(found)
         except pa.ArrowException:
             for row in range(len(found)):
                 try:
-                    found.slice(row, 1).cast(kind)
+                    cast(found.slice(row, 1))
                 except pa.ArrowException:
                     raise self.bad(row, column, expected) from None
             raise
@@ -151,6 +160,8 @@ class Table:
 def open_table(location: Location) -> Table:
     """Open a table and read the names of its columns.
 
+    Of a folder, what Spark and Delta keep aside (`_temporary`, `_delta_log`) is no part.
+
     Raises:
         BadTable: the file is no table, or the folder holds no Parquet files.
         NotFound, PermissionDenied: it cannot be read.
@@ -162,7 +173,8 @@ def open_table(location: Location) -> Table:
         parts = sorted(
             entry.location
             for entry in walk(location)
-            if entry.location.name.endswith(".parquet") and entry.location.name[0] not in "._"
+            if entry.location.name.endswith(".parquet")
+            and _ASIDE.search(entry.location.relative_to(location)) is None
         )
     if not parts:
         raise BadTable(
@@ -178,28 +190,30 @@ def _names(part: Location) -> list[str]:
         if is_parquet:
             with pq.ParquetFile(file) as parquet:
                 return list(parquet.schema_arrow.names)
-        line = file.readline(MOST_LINE_BYTES + 1)
-    return [name.strip().strip('"') for name in _header(line, part).split(_delimiter(line))]
+        return _header(file, part)[0]
 
 
-def _header(line: bytes, part: Location) -> str:
-    text = ""
+def _header(file: BinaryIO, part: Location) -> tuple[list[str], str]:
+    """The names of the columns of a CSV file, and its delimiter."""
+    line, text = file.readline(MOST_LINE_BYTES + 1), ""
     if len(line) <= MOST_LINE_BYTES:
         try:
             text = line.decode("utf-8-sig").strip("\r\n")
         except UnicodeDecodeError:
             raise _no_text(part, 1) from None
-    if not text.strip() or "\0" in text:
+    bare = _QUOTED.sub("", text)  # a quoted name may hold another delimiter
+    delimiter = next((mark for mark in "\t;" if mark in bare), ",")
+    names: list[str] = []
+    if text.strip() and "\0" not in text:
+        with suppress(csv.Error):
+            names = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
+    if not names:
         raise BadTable(
             where=part,
             expected="Parquet, or CSV whose first line names the columns",
             found=f"a first line of {len(line)} bytes, {line[:40]!r}",
         )
-    return text
-
-
-def _delimiter(line: bytes) -> str:
-    return next((mark for mark in "\t;" if mark.encode() in line), ",")
+    return [name.strip() for name in names], delimiter
 
 
 def _batches(part: Location, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -208,11 +222,13 @@ def _batches(part: Location, columns: Sequence[str], rows: int) -> Iterator[pa.R
             with pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as parquet:
                 yield from parquet.iter_batches(rows, columns=list(columns), use_threads=False)
             return
-        delimiter = _delimiter(file.readline(MOST_LINE_BYTES))
+        names, delimiter = _header(file, part)
         file.seek(0)
         with pa_csv.open_csv(
             file,
-            read_options=pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+            read_options=pa_csv.ReadOptions(
+                use_threads=False, block_size=BLOCK_BYTES, skip_rows=1, column_names=names
+            ),
             parse_options=pa_csv.ParseOptions(delimiter=delimiter),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(columns, pa.string()),
