@@ -20,6 +20,16 @@ def test_all_but_the_known_lines_pass(capfd: pytest.CaptureFixture[str]) -> None
     assert "WARNING: Using incubator modules: another\nan error\nthe end" == capfd.readouterr().err
 
 
+def test_no_terminal_obeys_a_line_and_no_secret_is_in_it(capfd: pytest.CaptureFixture[str]) -> None:
+    """Labels, paths and settings come into the messages of Java."""
+    program = "import sys; sys.stderr.buffer.write(b'\\tx\\x1b[2J password=sesame \\xff\\n')"
+    with filtered_stderr() as messages:
+        child = subprocess.Popen([sys.executable, "-c", program])
+    child.wait()
+    messages.join(timeout=60)
+    assert "\tx\\x1b[2J password=********** \ufffd\n" == capfd.readouterr().err
+
+
 def test_a_failed_start_leaves_stderr_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
     """After an error in the block this process writes to its own stderr again."""
     with pytest.raises(FileNotFoundError), filtered_stderr() as messages:

@@ -11,13 +11,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from audioloom_spark.session import spark_session
+from audioloom_spark.session import _end_gateway, spark_session
 from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
 from audioloom_stage.errors import BadConfiguration, TryAgain
 from audioloom_stage.units import Size
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
 
@@ -197,3 +199,15 @@ def test_nothing_stays_behind(tmp_path: Path) -> None:
     )
     assert (0, "", "an error\n" * 2) == (done.returncode, done.stdout, done.stderr)
     assert [] == [path for path in tmp_path.iterdir() if path.name.startswith("audioloom")]
+
+
+def test_java_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is done: a slow end is no failure, and the next session has a JVM of its own."""
+    monkeypatch.setattr("audioloom_spark.session._END_SECONDS", 0.01)
+    for name in ("_gateway", "_jvm", "_active_spark_context"):
+        monkeypatch.setattr(SparkContext, name, object())
+    with subprocess.Popen(["/bin/sh", "-c", "exec sleep 600"]) as process:
+        _end_gateway(Mock(proc=process))
+        assert -signal.SIGKILL == process.returncode
+    assert (None, None) == (SparkContext._gateway, SparkContext._jvm)
+    assert SparkContext._active_spark_context is None

@@ -48,3 +48,10 @@ def test_java_that_ended_before_the_job_is_worth_another_try(
     session.sparkContext.setJobGroup.side_effect = error
     with pytest.raises(TryAgain, match="Spark gave up"):
         list(run_units(session, [1], abs))
+
+
+def test_an_answer_that_was_lost_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark only logs that it could not hand an answer over, and ends the job as done."""
+    monkeypatch.setattr(units, "placed", MagicMock())
+    with pytest.raises(TryAgain, match="expected 2 answers, found 0"):
+        list(run_units(MagicMock(), [1, 2], abs))

@@ -115,11 +115,18 @@ def end(jvm: Any, tag: str) -> None:
 
 
 def diagnostics(jvm: Any, tag: str) -> str:
-    """Return YARN's diagnostics, also after Spark has lost the application; empty if none."""
-    try:
+    """Return YARN's diagnostics, also after Spark has lost the application; empty if none.
+
+    They are not waited for long: a client of YARN asks a cluster that is down for 15 minutes.
+    """
+
+    def ask() -> str:
         with _client(jvm) as client:
             found = [report.getDiagnostics() for report in _tagged(jvm, client, tag)]
             return "\n".join(str(said) for said in found if said)
+
+    try:
+        return within(_SECONDS, ask)
     except Exception:  # noqa: BLE001 - it only explains an error that is reported anyway
         return ""
 

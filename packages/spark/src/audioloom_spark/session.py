@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from audioloom_stage.escapes import safe_text
 from audioloom_stage.progress_bar import working
 from audioloom_stage.terminal import descriptor_of
 from audioloom_storage import Location
@@ -49,6 +51,8 @@ logger.yarn.level = off
 logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
 logger.shell.level = error
 """
+
+_END_SECONDS = 30.0  # of the JVM
 
 # The JVM itself warns of incubator modules at every start, before any logger: Spark requests the
 # module, and Java has no option to silence it. The warning tells a user nothing.
@@ -155,7 +159,8 @@ def _relay(reading: int, stderr: int) -> None:
     with os.fdopen(reading, "rb") as source, os.fdopen(stderr, "wb") as target:
         for line in source:
             if line.rstrip() not in _START_LINES:
-                target.write(line)
+                text = safe_text(line.decode(errors="replace"), lines=True)
+                target.write(text.encode())
                 target.flush()
 
 
@@ -238,11 +243,17 @@ def _end_gateway(gateway: Any) -> None:
     """End the JVM too: pyspark keeps it until the interpreter ends, with its scratch open."""
     from pyspark import SparkContext  # noqa: PLC0415
 
-    gateway.shutdown()
     process = gateway.proc
-    if process.stdin is not None:
-        process.stdin.close()  # pyspark's JVM ends when its stdin does
-    process.wait(timeout=30)
-    SparkContext._gateway = None  # noqa: SLF001 - so that a later session starts a JVM of its own
-    SparkContext._jvm = None  # noqa: SLF001
-    SparkContext._active_spark_context = None  # noqa: SLF001 - a JVM that was killed leaves it
+    try:
+        gateway.shutdown()
+        if process.stdin is not None:
+            process.stdin.close()  # pyspark's JVM ends when its stdin does
+        process.wait(timeout=_END_SECONDS)
+    except subprocess.TimeoutExpired:  # the work is done, and nothing more is expected of it
+        process.kill()
+        process.wait()
+    finally:
+        # So that a later session starts a JVM of its own. One that was killed leaves a context.
+        SparkContext._gateway = None  # noqa: SLF001
+        SparkContext._jvm = None  # noqa: SLF001
+        SparkContext._active_spark_context = None  # noqa: SLF001

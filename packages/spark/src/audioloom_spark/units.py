@@ -81,7 +81,7 @@ def run_units(
             other tasks have ended, or `MOST_FAILED` failed too: then the others are cancelled.
             Closing the iterator early cancels them, too.
         BadConfiguration: no unit can succeed, such as without a library; the others are cancelled.
-        TryAgain: Spark itself ended the work, as when a worker was killed.
+        TryAgain: Spark itself ended the work, as when a worker was killed, or lost an answer.
     """
     if not units:
         return
@@ -127,9 +127,11 @@ def _answers(
     inbox: _Inbox, preferred: Sequence[tuple[str, ...]], counts: dict[str, int]
 ) -> Iterator[Any]:
     errors: list[Exception] = []
+    arrived = 0
     while (answer := inbox.get()) is not None:
         if isinstance(answer, StageError):
             raise answer
+        arrived += 1
         if preferred[answer.number]:
             local = answer.host in preferred[answer.number]
             counts["units_placed"] = counts.get("units_placed", 0) + 1
@@ -145,6 +147,13 @@ def _answers(
         log.warning("a unit failed; the others go on", error=str(answer.error)[:_SHOWN])
     if errors:
         raise errors[0]
+    if arrived < len(preferred):  # Spark only logs that it could not update an accumulator
+        raise TryAgain(
+            "Spark lost answers of units",
+            expected=f"{len(preferred)} answers",
+            found=arrived,
+            hint="Run the same command again: finished units are not done again.",
+        )
 
 
 def _answers_parameter() -> Any:
