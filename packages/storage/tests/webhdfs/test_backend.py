@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import socket
 from http.client import HTTPConnection
 from typing import Any
 
 import pytest
-from audioloom_storage import create, list_folder, make_folder, publish
+from audioloom_storage import create, list_folder, locate, make_folder, publish
+from audioloom_storage.webhdfs import backend
+from audioloom_storage.webhdfs.client import CONNECT_SECONDS
 from storage_cluster import Cluster
 
 
@@ -32,3 +35,23 @@ def test_no_datanode_is_asked_for_a_file_that_is_given_up_before_its_first_byte(
     assert [of_namenode] == asked[2:]
     assert of_namenode != of_datanode
     assert ["empty"] == [entry.location.name for entry in list_folder(folder)]
+
+
+def test_a_datanode_that_is_silent_is_given_up_sooner_than_one_that_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its disks may take minutes, a connection takes seconds."""
+    limits: list[float] = []
+    connect = socket.create_connection
+
+    def connecting(address: tuple[str, int], timeout: float, *more: Any) -> socket.socket:
+        limits.append(timeout)
+        return connect(address, timeout, *more)
+
+    monkeypatch.setattr(socket, "create_connection", connecting)
+    with socket.create_server(("127.0.0.1", 0)) as node:
+        url = f"http://127.0.0.1:{node.getsockname()[1]}/webhdfs/v1/a?op=CREATE"
+        writer = backend._Writer(url, locate("webhdfs://name-node/a"))
+        assert [CONNECT_SECONDS] == limits
+        assert CONNECT_SECONDS < writer._http.sock.gettimeout()
+        writer.abandon()

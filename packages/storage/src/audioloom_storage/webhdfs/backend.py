@@ -15,7 +15,13 @@ from audioloom_storage.location import Location
 from audioloom_storage.remote.backend import HadoopBackend
 from audioloom_storage.remote.range_reader import open_ranges
 from audioloom_storage.remote.retry import Outage, RetryingWriter
-from audioloom_storage.webhdfs.client import Connection, connection_to, refusal, translated
+from audioloom_storage.webhdfs.client import (
+    CONNECT_SECONDS,
+    Connection,
+    connection_to,
+    refusal,
+    translated,
+)
 
 _PIECE_BYTES = 256 << 10
 _WRITE_SECONDS = 150.0
@@ -177,9 +183,10 @@ class _Writer:
         self._url = urlsplit(url)
         self._location = location
         self._is_asked = False
-        self._http = HTTPConnection(self._url.netloc, timeout=_WRITE_SECONDS)
+        self._http = HTTPConnection(self._url.netloc, timeout=CONNECT_SECONDS)
         try:
             self._http.connect()
+            self._http.sock.settimeout(_WRITE_SECONDS)
         except OSError as error:
             raise translated(error, location) from error
 

@@ -41,22 +41,38 @@ class Connection(remote.Connection[Any]):
 
     def attempt(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
         """Ask once and return the answer."""
+        client = self._client(location)
         try:
-            return ask(self._client())
+            return ask(client)
         except Exception as error:
             raise translated(error, location, looking=looking) from error
 
-    def _client(self) -> Any:
+    def _client(self, location: Location) -> Any:
         # Neither a thread nor a fork may share the sockets of another.
         mine = self._of_thread.__dict__
         if mine.get("process") != os.getpid():
-            mine["process"] = os.getpid()
+            session = requests.Session()
+            session.trust_env = False  # the cluster is on this side of a proxy, as for a writer
             mine["client"] = _Client(
                 f"http://{self._authority}",
-                user=os.environ.get("HADOOP_USER_NAME") or getpass.getuser(),
+                user=_user(location),
                 timeout=(CONNECT_SECONDS, ANSWER_SECONDS),
+                session=session,
             )
+            mine["process"] = os.getpid()
         return mine["client"]
+
+
+def _user(location: Location) -> str:
+    try:
+        return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+    except (KeyError, OSError):  # OSError from Python 3.13 on
+        raise NotConfigured(
+            f"the user who runs this, number {os.getuid()}, has no name on this machine",
+            where=location,
+            expected="a name to tell the cluster",
+            hint="Set HADOOP_USER_NAME.",
+        ) from None
 
 
 def translated(error: Exception, location: Location, *, looking: bool = False) -> StorageError:
