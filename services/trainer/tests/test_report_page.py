@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_trainer.evaluation.scores import binned, calibration, class_table
+from audioloom_trainer.evaluation.scores import binned, calibration, class_table, count_by_class
 from audioloom_trainer.report_page import headline, macro_f1, most_confused, report, wilson_interval
 from audioloom_trainer.runs.timeline import Interval
 from chromium_pipe import Page, browsing
@@ -46,7 +46,7 @@ def evaluation(labels: tuple[str, ...]) -> dict[str, Any]:
         "groups": 1234,
         "scores": {"loss": 1.0, "accuracy": 0.5, "chance": 0.2, "majority": 0.3},
         "confusion": matrix.tolist(),
-        "classes": class_table(matrix, labels),
+        "classes": class_table(count_by_class(matrix), labels),
         "calibration": calibration(binned(confidence, confidence > 0.5)),
         "worst": [
             {"path": f"{x}.wav", "label": x, "predicted": labels[0], **row} for x in labels[1:20]
@@ -132,6 +132,18 @@ def test_many_classes_stay_readable() -> None:
     assert 100 == html.count('class="tilt"')  # 50 of each split
 
 
+def test_too_many_classes_have_no_matrix() -> None:
+    """The rest of the page says the same as with one."""
+    found = evaluation(("a", "b", "c"))
+    cards = headline(found["splits"])
+    for each in found["splits"].values():
+        each["confusion"] = None
+    assert cards == headline(found["splits"])
+    html = report("run", [], HISTORY, found, [], {})
+    assert "Confusion matrix" not in html
+    assert "Wrong records" in html
+
+
 def test_what_is_not_known_is_said() -> None:
     """No empty plot: no times, no probabilities, no split to score."""
     found = evaluation(("a", "b"))
@@ -211,9 +223,14 @@ def test_an_interval_holds_the_share(records: int, share: float) -> None:
 
 def test_macro_f1_counts_every_class_the_same() -> None:
     """However few records it has; a class that is neither true nor predicted does not count."""
-    assert (2 * 90 / 190 + 0) / 2 == pytest.approx(macro_f1([[90, 0], [10, 0]]))
-    assert 1.0 == macro_f1([[5, 0, 0], [0, 1, 0], [0, 0, 0]])
-    assert 0.0 == macro_f1([[0]])
+
+    def found(*matrix: list[int]) -> float:
+        labels = [f"word{n}" for n in range(len(matrix))]
+        return macro_f1(class_table(count_by_class(np.array(matrix)), labels))
+
+    assert (2 * 90 / 190 + 0) / 2 == pytest.approx(found([90, 0], [10, 0]))
+    assert 1.0 == found([5, 0, 0], [0, 1, 0], [0, 0, 0])
+    assert 0.0 == found([0])
 
 
 def test_numbers_have_their_loss_as_the_headline() -> None:

@@ -53,7 +53,8 @@ def report(
     """
     found: Mapping[str, Any] = evaluation["splits"]
     splits = {name: found[name] for name in dict.fromkeys(("val", "test", *found)) if name in found}
-    classed = {name: each for name, each in splits.items() if "confusion" in each}
+    classed = {name: each for name, each in splits.items() if "classes" in each}
+    tables = {name: each for name, each in classed.items() if each["confusion"] is not None}
     labels, scores = evaluation["labels"], {name: each["scores"] for name, each in splits.items()}
     records = {name: each["records"] for name, each in splits.items()}
     return page(
@@ -64,7 +65,7 @@ def report(
         section("Run", facts([*known, ("splits made by", evaluation["splits_by"])])),
         section("Scores", scores_table(scores, records) if splits else note(_UNSCORED)),
         section("Epochs", epoch_charts(history)),
-        _each("Confusion matrix", classed, lambda each: _confusion(each, labels)),
+        _each("Confusion matrix", tables, lambda each: _confusion(each, labels)),
         _each("Classes", classed, _classes),
         _each("Calibration", classed, _calibration),
         _each("Wrong records of the highest loss", classed, _worst, wide=True),
@@ -193,25 +194,26 @@ def headline(splits: Mapping[str, Any]) -> Markup:
         "95 % intervals are Wilson's, over records. Records of one group resemble one another, so"
         " with few groups a score on new groups may lie further away."
     )
-    wilson = any("confusion" in found for found in splits.values())
+    wilson = any("classes" in found for found in splits.values())
     return element("div", element("div", *cards, class_="cards"), note(text) if wilson else None)
 
 
 def _card(name: str, found: Mapping[str, Any]) -> Markup:
     scores, records = found["scores"], found["records"]
     groups = f", from {counted(found['groups'], 'groups')}" if found.get("groups") else ""
-    if "confusion" not in found:
+    if "classes" not in found:
         base = scores.get("mse_of_mean")
         beside = f"always answering the mean of train: {number(base)}" if base is not None else ""
         told = [f"{records:,} records{groups}", beside]
         return _shown(f"loss on {name}", number(scores.get("loss")), told)
-    right = sum(row[at] for at, row in enumerate(found["confusion"]))
+    classes = found["classes"]
+    right = sum(round(each["records"] * (each["recall"] or 0)) for each in classes)
     low, high = wilson_interval(right, records)
     guesses = [f"{key} {scores[key]:.3f}" for key in ("chance", "majority") if key in scores]
     told = [
         f"95 % interval {low:.3f} to {high:.3f}",
         f"{right:,} of {records:,} records right{groups}",
-        ", ".join([f"macro-F1 {macro_f1(found['confusion']):.3f}", *guesses]),
+        ", ".join([f"macro-F1 {macro_f1(classes):.3f}", *guesses]),
     ]
     return _shown(f"accuracy on {name}", f"{right / records:.3f}", told)
 
@@ -232,12 +234,12 @@ def wilson_interval(right: int, records: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def macro_f1(matrix: Sequence[Sequence[int]]) -> float:
-    """Return the mean F1 of the classes that are true or predicted at least once, 0 to 1.
-
-    *matrix* counts records: (true class, predicted class).
-    """
-    columns = zip(*matrix, strict=True)
-    totals = [sum(row) + sum(column) for row, column in zip(matrix, columns, strict=True)]
-    scores: list[float] = [2 * matrix[at][at] / total for at, total in enumerate(totals) if total]
+def macro_f1(classes: Sequence[Mapping[str, Any]]) -> float:
+    """Return the mean F1 of the classes that are true or predicted at least once, 0 to 1."""
+    shares = [(each["precision"], each["recall"]) for each in classes]
+    scores = [
+        2 * precision * recall / (precision + recall) if precision and recall else 0.0
+        for precision, recall in shares
+        if precision is not None or recall is not None
+    ]
     return sum(scores) / max(1, len(scores))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from audioloom_manifest.reader import read_manifest
-from audioloom_trainer.evaluation.scores import class_table
+from audioloom_trainer.evaluation.scores import class_table, count_by_class
 from audioloom_trainer.runs.npz import dump_arrays, load_arrays
 from manifest_editing import edit_list, edit_manifest
 from shard_maker import make_shards
@@ -197,7 +197,19 @@ def table(change: Callable[[Any], Any]) -> Damage:
         split = evaluation["splits"]["test"]
         found = change(np.array(split["confusion"]))
         split["confusion"], split["records"] = found.tolist(), int(found.sum())
-        split["classes"] = class_table(found, evaluation["labels"])
+        split["classes"] = class_table(count_by_class(found), evaluation["labels"])
+
+    return value("evaluation", edit)
+
+
+def without_table(change: Callable[[dict[str, Any]], object]) -> Damage:
+    """No confusion matrix, as of thousands of classes, and other shares of the classes."""
+
+    def edit(evaluation: Any) -> None:
+        split = evaluation["splits"]["test"]
+        split["confusion"] = None
+        for each in split["classes"]:
+            change(each)
 
     return value("evaluation", edit)
 
@@ -297,6 +309,22 @@ FORGERIES: dict[str, tuple[Damage, str]] = {
         value("evaluation", lambda e: e["splits"]["test"].update(confusion=None, classes=None)),
         "input: records of each class in the table of test: expected .* found None",
     ),
+    "no table, other accuracy": (
+        without_table(lambda c: c.update(recall=0.0)),
+        "evaluation: expected the accuracy of the table of test, 0.0000, found",
+    ),
+    "no table, other records": (
+        without_table(lambda c: c.update(records=c["records"] + 1)),
+        "evaluation: expected 24 records of 3 classes in the table of test",
+    ),
+    "no table, other names": (
+        without_table(lambda c: c.update(label="other")),
+        "evaluation: expected 24 records of 3 classes in the table of test",
+    ),
+    "no table, strange shares": (
+        without_table(lambda c: c.update(recall=1e300)),
+        "evaluation: splits.test.classes.0.recall: ",
+    ),
     "other classes": (
         table(lambda t: np.outer([1, 0, 0], [t.trace(), t.sum() - t.trace(), 0])),
         "input: records of each class in the table of test: expected .* found .*24, 0, 0",
@@ -306,6 +334,12 @@ FORGERIES: dict[str, tuple[Damage, str]] = {
         "input: guessing on val: expected .*majority",
     ),
 }
+
+
+def test_a_run_without_a_table_is_believed(trainer: Trainer, copied: Trained) -> None:
+    """As one of thousands of classes is."""
+    without_table(dict)(copied)
+    assert [] == problems(trainer, copied)
 
 
 @pytest.mark.parametrize("what", FORGERIES)

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from audioloom_trainer.evaluation.scores import (
     BINS,
+    MOST_IN_TABLE,
     WORST,
     Accumulator,
     baselines,
     binned,
     calibration,
     class_table,
-    confusion_accuracy,
+    count_by_class,
+    share_of_right,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,13 +39,14 @@ def test_of_equal_labels_the_first_is_the_favourite() -> None:
 
 def test_accuracy_is_the_diagonal() -> None:
     """Of nothing it is 0."""
-    assert 0.75 == confusion_accuracy(np.array([[2, 1], [0, 1]]))
-    assert 0 == confusion_accuracy(np.zeros((2, 2), np.int64))
+    assert 0.75 == share_of_right(count_by_class(np.array([[2, 1], [0, 1]])))
+    assert 0 == share_of_right(np.zeros((3, 2), np.int64))
 
 
 def test_a_share_of_nothing_is_null() -> None:
     """A class that never came, or was never answered, has no recall or precision."""
-    rows = class_table(np.array([[2, 1, 0], [0, 0, 0], [1, 0, 0]]), ("a", "b", "c"))
+    by_class = count_by_class(np.array([[2, 1, 0], [0, 0, 0], [1, 0, 0]]))
+    rows = class_table(by_class, ("a", "b", "c"))
     assert [
         {"label": "a", "records": 3, "precision": 2 / 3, "recall": 2 / 3},
         {"label": "b", "records": 0, "precision": 0.0, "recall": None},
@@ -112,7 +115,9 @@ def answers(count: int, seed: int = 0) -> np.ndarray:
 
 
 def as_lists(tally: Accumulator) -> list[object]:
-    return [tally.confusion.tolist(), tally.bins.tolist(), tally.improper, tally.worst.tolist()]
+    table = None if tally.confusion is None else tally.confusion.tolist()
+    counts = [tally.by_class.tolist(), table, tally.bins.tolist(), tally.improper]
+    return [*counts, tally.worst.tolist()]
 
 
 def test_outputs_that_are_no_probabilities_are_counted_apart() -> None:
@@ -120,6 +125,8 @@ def test_outputs_that_are_no_probabilities_are_counted_apart() -> None:
     tally = Accumulator(CLASSES)
     tally.add(np.arange(2), np.array([[0, 1, np.nan, np.nan], [2, 2, 0.5, 0.6]], np.float32))
     assert (1, 1) == (tally.improper, int(tally.bins[:, 0].sum()))
+    assert [[1, 0, 1], [0, 1, 1], [0, 0, 1]] == tally.by_class.tolist()
+    assert tally.confusion is not None
     assert [[0, 1, 0], [0, 0, 0], [0, 0, 1]] == tally.confusion.tolist()
     assert [1.0] == tally.worst[:, 0].tolist()
 
@@ -133,15 +140,34 @@ def test_of_equal_losses_the_first_records_are_kept() -> None:
     assert list(range(WORST)) == tally.worst[:, 0].tolist()
 
 
-@given(st.integers(0, 80), st.integers(1, 4), st.integers(1, 9))
-def test_any_number_of_workers_counts_the_same(count: int, workers: int, block: int) -> None:
+def test_of_too_many_classes_each_is_counted_without_a_matrix() -> None:
+    """A cell for each pair of them would take more memory than the training."""
+    assert (MOST_IN_TABLE,) * 2 == np.shape(Accumulator(MOST_IN_TABLE).confusion)
+    many = MOST_IN_TABLE + 1
+    tally = Accumulator(many)
+    tally.add(np.arange(2), np.array([[0, many - 1, 0.5, 0.6], [2, 2, 0.5, 0.6]], np.float32))
+    assert None is tally.confusion
+    assert [2, 2, 1] == tally.by_class.sum(axis=1).tolist()
+    assert 0.5 == share_of_right(tally.by_class)
+
+
+@given(
+    st.integers(0, 80),
+    st.integers(1, 4),
+    st.integers(1, 9),
+    st.sampled_from([3, 1 + MOST_IN_TABLE]),
+)
+def test_any_number_of_workers_counts_the_same(
+    count: int, workers: int, block: int, classes: int
+) -> None:
     """In blocks of any length, shared out in any way, to the bit."""
     rows, positions = answers(count), np.arange(count)
-    one = Accumulator(CLASSES)
+    one = Accumulator(classes)
     one.add(positions, rows)
-    tallies = [Accumulator(CLASSES) for _ in range(workers)]
+    assert one.confusion is None or (one.by_class == count_by_class(one.confusion)).all()
+    tallies = [Accumulator(classes) for _ in range(workers)]
     for start in range(0, count, block):
         part = slice(start, start + block)
         tallies[(start // block) % workers].add(positions[part], rows[part])
     total = sum(tally.parts(rank, workers) for rank, tally in enumerate(tallies))
-    assert as_lists(one) == as_lists(Accumulator.whole(CLASSES, np.asarray(total)))
+    assert as_lists(one) == as_lists(Accumulator.whole(classes, np.asarray(total)))

@@ -9,7 +9,7 @@ import pytest
 from audioloom_manifest.kinds import TargetStats
 from audioloom_storage import locate
 from audioloom_trainer.evaluation import split_scores
-from audioloom_trainer.evaluation.scores import Accumulator
+from audioloom_trainer.evaluation.scores import Accumulator, count_by_class
 from audioloom_trainer.evaluation.split_scores import (
     SplitEvaluation,
     evaluation_report,
@@ -46,7 +46,7 @@ def test_what_json_cannot_say_is_refused_not_written(tmp_path: Path) -> None:
 def scores_of(scores: dict[str, float]) -> dict[str, float]:
     """The scores of `val` for the manifest, of a model that has these itself."""
     counts = Accumulator(2)
-    counts.confusion += CONFUSION
+    counts.by_class += count_by_class(CONFUSION)
     evaluated = {"val": SplitEvaluation(scores, counts)}
     found: dict[str, float] = evaluation_report(SET, evaluated, TRAIN)["splits"]["val"]["scores"]
     return found
@@ -146,6 +146,15 @@ def test_how_sure_the_model_was_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
     assert {0: None, 1: 0.0, 3: 2 / 3} == bins
     tally.improper = 1
     assert reported(monkeypatch, tally)["calibration"] is None
+
+
+def test_of_too_many_classes_the_matrix_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shares of each class are there, and a training of thousands of them is committed."""
+    tally = Accumulator(2)
+    tally.add(np.arange(4), ANSWERS)
+    whole = reported(monkeypatch, tally)
+    tally.confusion = None
+    assert whole | {"confusion": None} == reported(monkeypatch, tally)
 
 
 def test_files_are_named_by_their_content(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from math import gcd, isclose, nan
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from audioloom_manifest.envelope import FileEntry
@@ -23,10 +23,15 @@ from audioloom_stage.progress_bar import progress
 from audioloom_stage.result import Result
 from audioloom_stage.terminal import counted
 from audioloom_storage import Location, StorageError, exists
-from pydantic import BaseModel, FiniteFloat, ValidationError
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from audioloom_trainer.errors import DamagedRun
-from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
+from audioloom_trainer.evaluation.scores import (
+    baselines,
+    class_table,
+    count_by_class,
+    share_of_right,
+)
 from audioloom_trainer.input.batches import steps_of
 from audioloom_trainer.runs.checkpoint import RECORD_NAME, checkpoint_folders, read_commit
 from audioloom_trainer.runs.committed_run import (
@@ -94,11 +99,28 @@ class _History(BaseModel):
     epochs: list[dict[str, FiniteFloat]]
 
 
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Class(BaseModel):
+    label: str
+    records: int = Field(ge=0)
+    precision: _Share | None
+    recall: _Share | None
+
+
 class _Scored(BaseModel):
     records: int
     scores: dict[str, FiniteFloat]
     confusion: list[list[int]] | None = None
-    classes: list[dict[str, Any]] | None = None
+    classes: list[_Class] | None = None
+
+    @property
+    def true(self) -> list[int] | None:
+        """The records of each class; None for numbers."""
+        if self.confusion is not None:
+            return [sum(row) for row in self.confusion]
+        return None if self.classes is None else [each.records for each in self.classes]
 
 
 class _Evaluation(BaseModel):
@@ -158,27 +180,46 @@ def _of_evaluation(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator
     }
     if (found := {name: each.scores for name, each in evaluation.splits.items()}) != claimed:
         yield f"expected the scores of the manifest, {claimed}, found {found}"
-    classes = len(evaluation.labels)
-    counted = _is_counted(opened, classes)
+    labels = evaluation.labels
+    counted = _is_counted(opened, len(labels))
     for name, split in evaluation.splits.items():
-        if split.confusion is None:
+        if split.confusion is not None:
+            problem, share = _of_table(split.confusion, split, labels)
+        elif split.classes is not None:
+            problem, share = _of_classes(split.classes, split, labels)
+        else:
             continue
-        matrix = np.array(split.confusion, np.int64)
-        square = matrix.shape == (classes, classes)
-        if not square or matrix.sum() != split.records or (matrix < 0).any():
-            yield f"expected {split.records:,} records of {classes} classes in the table of {name}"
-        elif split.classes is not None and split.classes != class_table(matrix, evaluation.labels):
-            yield f"expected the shares of each class that the table of {name} gives"
-        elif counted and not isclose(
-            said := split.scores.get(_ACCURACY, nan),
-            share := confusion_accuracy(matrix),
-            abs_tol=_ADDED_UP,
-        ):
+        said = split.scores.get(_ACCURACY, nan)
+        if problem:
+            yield f"{problem} of {name}"
+        elif counted and not isclose(said, share, abs_tol=_ADDED_UP):
             yield f"expected the accuracy of the table of {name}, {share:.4f}, found {said:.4f}"
 
 
+def _of_table(table: list[list[int]], split: _Scored, labels: list[str]) -> tuple[str, float]:
+    """Return the problem of a confusion matrix, or "", and its accuracy."""
+    matrix, classes = np.array(table, np.int64), len(labels)
+    square = matrix.shape == (classes, classes)
+    if not square or matrix.sum() != split.records or (matrix < 0).any():
+        return f"expected {split.records:,} records of {classes} classes in the table", nan
+    by_class = count_by_class(matrix)
+    shares = None if split.classes is None else [each.model_dump() for each in split.classes]
+    if shares is not None and shares != class_table(by_class, labels):
+        return "expected the shares of each class as in the table", nan
+    return "", share_of_right(by_class)
+
+
+def _of_classes(found: list[_Class], split: _Scored, labels: list[str]) -> tuple[str, float]:
+    """Return the problem of the classes, or "", and their accuracy, where no matrix was kept."""
+    true = sum(each.records for each in found)
+    if true != split.records or [each.label for each in found] != labels:
+        return f"expected {split.records:,} records of {len(labels)} classes in the table", nan
+    right = sum((each.recall or 0) * each.records for each in found)
+    return "", right / max(1, true)
+
+
 def _is_counted(opened: Opened[TrainingRunManifest], classes: int) -> bool:
-    """Return whether accuracy must equal the share of right answers in the confusion matrix.
+    """Return whether accuracy must equal the share of records that are right.
 
     False if in doubt: a metric of the user's own may be called accuracy too, and Keras's accuracy
     takes the single output of two classes for a probability even if it is a logit.
@@ -258,13 +299,12 @@ def _checks(
         if (split := splits.get(name)) is None:
             continue  # already reported
         true = [split.labels.get(label, 0) for label in labels] or None
-        rows = None if found.confusion is None else [sum(row) for row in found.confusion]
         learnt = dict.fromkeys(labels, 0) | train.labels
         guessing = baselines(learnt, split.labels) if labels else {}
         claimed = stats.scores.get(name, {})
         checks += [
             (f"records of {name}", split.records, found.records),
-            (f"records of each class in the table of {name}", true, rows),
+            (f"records of each class in the table of {name}", true, found.true),
             (f"guessing on {name}", guessing, {key: claimed.get(key) for key in guessing}),
         ]
     return checks

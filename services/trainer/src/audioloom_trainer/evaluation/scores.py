@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_IN_TABLE = 3_000
+"""Classes of which a confusion matrix is kept: as JSON this many already take 1 GB of memory."""
 BINS = 15
 # Confidence is summed in whole units, so the sum is the same for any order and number of workers.
 _UNITS = 1 << 24
@@ -40,17 +42,21 @@ def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, f
     return {"chance": 1 / len(train), "majority": split.get(favourite, 0) / total}
 
 
-def confusion_accuracy(matrix: NDArray[np.int64]) -> float:
-    """Return the share of records on the diagonal of a matrix (true class, predicted class)."""
-    return float(np.trace(matrix) / max(1, matrix.sum()))
+def count_by_class(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the counts of `Accumulator.by_class` from a matrix (true class, predicted class)."""
+    return np.stack([matrix.sum(axis=1), matrix.sum(axis=0), matrix.diagonal()])
 
 
-def class_table(matrix: NDArray[np.int64], labels: Sequence[str]) -> list[dict[str, Any]]:
+def share_of_right(by_class: NDArray[np.int64]) -> float:
+    """Return the share of records whose class is predicted, from the counts of each class."""
+    true, _, right = by_class
+    return float(right.sum() / max(1, true.sum()))
+
+
+def class_table(by_class: NDArray[np.int64], labels: Sequence[str]) -> list[dict[str, Any]]:
     """Return records, precision and recall of each class; null for a share of no records."""
     rows = []
-    for number, label in enumerate(labels):
-        right = int(matrix[number, number])
-        true, predicted = int(matrix[number].sum()), int(matrix[:, number].sum())
+    for label, (true, predicted, right) in zip(labels, by_class.T.tolist(), strict=True):
         rows.append(
             {
                 "label": label,
@@ -102,8 +108,11 @@ class Accumulator:
 
     def __init__(self, classes: int) -> None:
         self.classes = classes
-        self.confusion = np.zeros((classes, classes), np.int64)
-        """(true class, predicted class)."""
+        self.by_class = np.zeros((3, classes), np.int64)
+        """Records of each class: true ones, predicted ones, and those that are both."""
+        small = classes <= MOST_IN_TABLE
+        self.confusion = np.zeros((classes, classes), np.int64) if small else None
+        """(true class, predicted class); None for more classes than `MOST_IN_TABLE`."""
         self.bins = np.zeros((BINS, 3), np.int64)
         """As `scores.binned` counts."""
         self.improper = 0
@@ -115,7 +124,10 @@ class Accumulator:
     def add(self, positions: NDArray[np.int64], predictions: NDArray[np.float32]) -> None:
         """Add records: (records,) positions in the natural order, and (records, 4) `PREDICTION`."""
         true, predicted = predictions[:, 0].astype(np.int64), predictions[:, 1].astype(np.int64)
-        np.add.at(self.confusion, (true, predicted), 1)
+        for row, found in enumerate((true, predicted, true[true == predicted])):
+            np.add.at(self.by_class[row], found, 1)
+        if self.confusion is not None:
+            np.add.at(self.confusion, (true, predicted), 1)
         known = np.isfinite(predictions[:, 2:]).all(axis=1)
         self.improper += int((~known).sum())
         predictions, positions = predictions[known], positions[known]
@@ -127,21 +139,26 @@ class Accumulator:
         table = np.zeros((size, WORST, 1 + len(PREDICTION)))
         table[rank, :, 0] = -1
         table[rank, : len(self.worst)] = self.worst
-        counts = [self.confusion.ravel(), self.bins.ravel(), np.array([self.improper])]
-        return np.concatenate([*(each.astype(np.float64) for each in counts), table.ravel()])
+        counts = [*self._counts(), np.array([self.improper]), table]
+        return np.concatenate([each.astype(np.float64).ravel() for each in counts])
 
     @classmethod
     def whole(cls, classes: int, total: NDArray[np.float64]) -> Self:
         """Make the counts of all workers from the sum of their parts."""
         found = cls(classes)
-        ends = np.cumsum([found.confusion.size, found.bins.size, 1])
-        confusion, bins, improper, table = np.split(total, ends)
-        found.confusion += np.rint(confusion).astype(np.int64).reshape(found.confusion.shape)
-        found.bins += np.rint(bins).astype(np.int64).reshape(found.bins.shape)
+        counts = found._counts()
+        ends = np.cumsum([*(each.size for each in counts), 1])
+        *parts, improper, table = np.split(total, ends)
+        for count, part in zip(counts, parts, strict=True):
+            count[:] = np.rint(part).reshape(count.shape)
         found.improper = round(float(improper[0]))
         rows = table.reshape(-1, 1 + len(PREDICTION))
         found._keep(rows[rows[:, 0] >= 0])
         return found
+
+    def _counts(self) -> list[NDArray[np.int64]]:
+        table = [] if self.confusion is None else [self.confusion]
+        return [self.by_class, *table, self.bins]
 
     def _keep(self, rows: NDArray[np.float64]) -> None:
         rows = np.concatenate([self.worst, rows])

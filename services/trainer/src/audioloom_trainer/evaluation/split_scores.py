@@ -21,7 +21,7 @@ from audioloom_trainer.evaluation.scores import (
     baselines,
     calibration,
     class_table,
-    confusion_accuracy,
+    share_of_right,
 )
 from audioloom_trainer.input.sampler import EpochOrder
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
@@ -45,8 +45,9 @@ def evaluation_report(
     """Return the evaluation of all scored splits; the commonest label of *train* is a guess.
 
     Returns:
-        The scores of each split; for classes also the confusion matrix, precision and recall,
-        calibration and the records of the highest loss. Also the criterion of the splits.
+        The scores of each split; for classes also the confusion matrix (null for too many),
+        precision and recall, calibration and the records of the highest loss. Also the criterion
+        of the splits.
     """
     splits: dict[str, Any] = {}
     for name, each in evaluated.items():
@@ -54,11 +55,12 @@ def evaluation_report(
         scores = dict(each.scores)
         splits[name] = {"records": shard_set.splits[name].layout.total, "scores": scores}
         if shard_set.classes is not None:
-            scores.setdefault("accuracy", confusion_accuracy(counts.confusion))
+            scores.setdefault("accuracy", share_of_right(counts.by_class))
             learnt = dict.fromkeys(labels, 0) | train.labels
             scores.update(baselines(learnt, shard_set.splits[name].labels))
-            splits[name]["confusion"] = counts.confusion.tolist()
-            splits[name]["classes"] = class_table(counts.confusion, labels)
+            table = counts.confusion
+            splits[name]["confusion"] = None if table is None else table.tolist()
+            splits[name]["classes"] = class_table(counts.by_class, labels)
             # Outputs that are no probabilities have no confidence.
             splits[name]["calibration"] = None if counts.improper else calibration(counts.bins)
             splits[name]["worst"] = _worst(shard_set, name, counts)
