@@ -1,15 +1,17 @@
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from audioloom_manifest import publication, reader
 from audioloom_manifest.errors import MalformedManifest, MissingManifest, NameTaken
 from audioloom_manifest.file_list import check_files
+from audioloom_manifest.kinds import Feature
 from audioloom_manifest.publication import commit, find_committed
 from audioloom_manifest.reader import read_manifest
 from audioloom_storage import Location, Unavailable, UnknownOutcome, locate
 from audioloom_storage import publish as storage_publish
 from audioloom_storage_testing import Crashed, CrashPlan, steps
+from manifest_editing import edit_manifest
 from manifest_runs import RECIPE, STATS, attempt, commit_one, plan, write
 
 
@@ -36,6 +38,47 @@ def test_what_no_reader_accepts_is_not_published(
     with pytest.raises(MalformedManifest, match=f"at most 100 bytes.*{hint}"):
         commit_one(root)
     assert ["features"] == [each.name for each in Path(plan(root).folder.path).iterdir()]
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, "\ud800"])
+def test_a_parameter_that_no_reader_accepts_is_refused_before_the_work(value: object) -> None:
+    """An integer beyond 64 bits and half of a surrogate pair cannot be in a recipe."""
+    feature = RECIPE.feature.to_json() | {"shape": (40, 313), "parameters": {"n_fft": value}}
+    with pytest.raises(ValueError, match=r"64 bits|surrogates not allowed"):
+        Feature(**feature)
+
+
+def test_a_manifest_that_no_reader_accepts_is_not_published(root: Location) -> None:
+    """Whatever is wrong with it: nothing lies there afterwards."""
+    feature = RECIPE.feature.model_copy(update={"parameters": {"n_fft": 2**64}})
+    asked = plan(root, RECIPE.model_copy(update={"feature": feature}))
+    with pytest.raises(MalformedManifest, match="integer 18446744073709551616"):
+        commit(asked, attempt(), [], STATS)
+    assert not Path(root.path, "features").exists()
+
+
+def test_a_truth_is_not_the_number_one(root: Location) -> None:
+    """For Python they are equal, and in a recipe they are not."""
+    plans = []
+    for value in (1, True):
+        feature = RECIPE.feature.model_copy(update={"parameters": {"centre": value}})
+        plans.append(plan(root, RECIPE.model_copy(update={"feature": feature}), name="calls"))
+    commit(plans[0], attempt(), [], STATS)
+    with pytest.raises(NameTaken, match=r"'centre': 1.* there, .*'centre': True.* asked for"):
+        find_committed(plans[1])
+
+
+def test_a_recipe_of_a_later_version_with_more_in_it_is_another(root: Location) -> None:
+    """What this release does not know of it may be what makes the result another one."""
+    opened = commit_one(root, name="calls").opened
+
+    def change(value: dict[str, Any]) -> None:
+        value["version"] = "1.9"
+        value["recipe"]["colour"] = "red"
+
+    edit_manifest(opened, change)
+    with pytest.raises(NameTaken, match="colour = 'red' there, None asked for"):
+        find_committed(plan(root, name="calls"))
 
 
 def test_second_commit_finds_the_first(root: Location) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from audioloom_storage import (
     publish,
 )
 
-from audioloom_manifest.canonical import canonical_bytes
+from audioloom_manifest.canonical import canonical_bytes, digest
 from audioloom_manifest.envelope import (
     Cost,
     Envelope,
@@ -124,8 +124,10 @@ def find_committed(plan: Plan) -> Opened[Any] | None:
     except MissingManifest:
         return None
     found = opened.manifest
-    if found.kind != plan.kind or found.recipe != plan.recipe:
-        expected, difference = "the same recipe", _first_difference(plan.recipe, found.recipe)
+    asked = plan.recipe.to_json()
+    # Digests, for Python says that True is 1, and a model lacks what a later version added.
+    if found.kind != plan.kind or digest(opened.recipe) != digest(asked):
+        expected, difference = "the same recipe", _first_difference(asked, opened.recipe)
     elif [ref.identity for ref in found.inputs] != plan.input_identities:
         expected, difference = "the same inputs", "other inputs"
     else:
@@ -134,7 +136,8 @@ def find_committed(plan: Plan) -> Opened[Any] | None:
         where=opened.location,
         expected=f"a run of {expected} as asked for",
         found=difference,
-        hint="Nothing is overwritten: give another --name (or none), or ask for what is there.",
+        hint="Nothing is overwritten: give another --name (or none), or use the recipe of"
+        " that run.",
     )
 
 
@@ -142,7 +145,7 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     """Make the run real. Identical commands may race: one commits, the other finds it committed.
 
     Raises:
-        MalformedManifest: the manifest or its list is longer than readers accept.
+        MalformedManifest: readers do not accept the manifest, or the length of its list.
         NameTaken: another recipe was committed under this name meanwhile.
         UnknownOutcome: storage could not say; look before acting (the attempt id tells).
     """
@@ -151,6 +154,7 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     written = canonical_bytes(model.to_json(), indent=2)
     _check_size(where, written, MOST_MANIFEST_BYTES, "Run again with fewer or shorter labels.")
     _check_size(listed, data, MOST_LIST_BYTES, "Run again with fewer and larger files.")
+    value, manifest = parse_manifest(written, where, plan.kind)
     make_folder(plan.folder)
     with suppress(AlreadyExists):  # its name is its digest: the same list, from an earlier try
         publish(listed, data)
@@ -168,10 +172,9 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
         ours = standing.manifest.execution.attempt == attempt.id
         return Committed(standing, ours)
     # The list is not read again: a million files would be in memory twice.
-    _, manifest = parse_manifest(written, where, plan.kind)
     entries = tuple(sorted(files, key=lambda entry: entry.path))
     sha256 = hashlib.sha256(written).hexdigest()
-    return Committed(Opened(manifest, plan.folder, sha256, entries), ours=True)
+    return Committed(Opened(manifest, plan.folder, sha256, entries, value["recipe"]), ours=True)
 
 
 def build(
@@ -207,9 +210,8 @@ def _check_size(where: Location, data: bytes, most: int, hint: str) -> None:
         )
 
 
-def _first_difference(asked: Recipe, found: Recipe) -> str:
-    left, right = asked.to_json(), found.to_json()
-    for key in sorted(left.keys() | right.keys()):
-        if left.get(key) != right.get(key):
-            return f"{key} = {right.get(key)!r} there, {left.get(key)!r} asked for"
+def _first_difference(asked: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    for key in sorted(asked.keys() | found.keys()):
+        if digest(asked.get(key)) != digest(found.get(key)):
+            return f"{key} = {found.get(key)!r} there, {asked.get(key)!r} asked for"
     return "another kind"

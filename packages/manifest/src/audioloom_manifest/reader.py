@@ -67,6 +67,8 @@ class Opened(Generic[M_co]):
     sha256: str
     entries: tuple[FileEntry, ...] = field(repr=False, compare=False)
     """The list of files, which was read to recompute the identity: kept, for it may be long."""
+    recipe: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """As it stands in the file, with fields that this release does not know."""
 
     @property
     def location(self) -> Location:
@@ -149,7 +151,8 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
             hint="It was changed after the commit, or made up: restore it with its list of files,"
             " or rerun the stage that wrote it under another name.",
         )
-    return Opened(manifest, folder, hashlib.sha256(data).hexdigest(), entries)
+    sha256 = hashlib.sha256(data).hexdigest()
+    return Opened(manifest, folder, sha256, entries, value["recipe"])
 
 
 def parse_manifest(
