@@ -12,7 +12,7 @@ from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.backend.staged_sink import StagedBackend, StagedSink
 from audioloom_storage.location import Location
 from audioloom_storage.remote.errors import CopiesRefused
-from audioloom_storage.remote.retry import Busy, Client, Connection, Outage, Retry, T
+from audioloom_storage.remote.retry import Client, Connection, Retry, T
 
 Rename = Callable[[Location, Location], None]
 Stat = Callable[[Location], Entry]
@@ -127,7 +127,8 @@ def commit(
         retry: how long to repeat.
 
     Raises:
-        StorageError: as `Sink.commit` says; UnknownOutcome if the cluster does not come back.
+        StorageError: as `Sink.commit` says; UnknownOutcome if the cluster does not come back, or
+            refuses to repeat a rename whose answer was lost.
     """
     before = stat(temporary)
     if before.size != size:
@@ -142,7 +143,8 @@ def commit(
     except errors.NotFound as error:
         _raise_unless_ours(before, target, stat, error)
     except errors.StorageError as error:
-        if error.unanswered and isinstance(error, (Outage, Busy)):
+        # Before a name that is taken, HDFS reports that a file which was renamed is gone.
+        if error.unanswered and not isinstance(error, (errors.AlreadyExists, errors.IsAFolder)):
             raise _unknown(error, target) from error
         if isinstance(error, errors.AlreadyExists) or type(error) is errors.Unavailable:
             _raise_taken(target, stat, error)
