@@ -1,10 +1,13 @@
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from audioloom_manifest import garbage_collection
 from audioloom_manifest.garbage_collection import garbage, remove_garbage
 from audioloom_manifest.receipts import Receipt, publish_receipt
-from audioloom_storage import Location
+from audioloom_storage import Entry, Location, PermissionDenied
+from audioloom_storage import walk as storage_walk
 from manifest_runs import commit_one, write
 
 
@@ -23,6 +26,22 @@ def test_unreadable_manifest_protects_everything(root: Location) -> None:
     write(opened.folder, "lost.parquet", b"x")
     Path(opened.location.path).write_text("{")
     assert [] == names(root)
+
+
+def test_a_closed_folder_in_a_run_does_not_end_the_search(
+    root: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user may keep the logs of a run closed: the other runs are gone through."""
+    closed = commit_one(root, name="a").opened.folder
+    write(commit_one(root, name="b").opened.folder, "lost.parquet", b"x")
+
+    def walk(folder: Location, *, within: Location, links: bool) -> Iterator[Entry]:
+        if folder == closed:
+            raise PermissionDenied("permission denied", where=folder / "attempts")
+        return storage_walk(folder, within=within, links=links)
+
+    monkeypatch.setattr(garbage_collection, "walk", walk)
+    assert ["features/b/lost.parquet"] == names(root)
 
 
 def test_young_files_may_belong_to_a_running_try(root: Location) -> None:

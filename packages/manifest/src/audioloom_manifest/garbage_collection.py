@@ -10,6 +10,7 @@ from audioloom_storage import (
     Location,
     NotAFolder,
     NotFound,
+    PermissionDenied,
     finished_path,
     remove,
     stat,
@@ -56,19 +57,20 @@ def garbage(
         named = {MANIFEST_NAME}
         if found is not None:
             named |= {found.manifest.files.name, *(entry.path for entry in found.entries)}
-        for entry in walk(folder, within=root, links=False):
-            if entry.modified_ns > before:
-                continue
-            path = entry.location.relative_to(folder)
-            finished = finished_path(path)
-            ours = re.match(FILES_NAME, finished) is not None or is_ours(finished)
-            if finished == path:
-                receipt = path.startswith(f"{RECEIPTS}/")
-                left = ours and found is not None and path not in named and not receipt
-            else:
-                left = ours or is_kept(finished) or _KEPT.fullmatch(finished) is not None
-            if left:
-                yield entry
+        with suppress(PermissionDenied):  # a folder in it that its owner keeps closed
+            for entry in walk(folder, within=root, links=False):
+                if entry.modified_ns > before:
+                    continue
+                path = entry.location.relative_to(folder)
+                finished = finished_path(path)
+                ours = re.match(FILES_NAME, finished) is not None or is_ours(finished)
+                if finished == path:
+                    receipt = path.startswith(f"{RECEIPTS}/")
+                    left = ours and found is not None and path not in named and not receipt
+                else:
+                    left = ours or is_kept(finished) or _KEPT.fullmatch(finished) is not None
+                if left:
+                    yield entry
 
 
 def remove_garbage(root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
