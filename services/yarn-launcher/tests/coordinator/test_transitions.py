@@ -38,6 +38,19 @@ def test_a_gang_does_not_form_with_one_address_twice() -> None:
     assert None is forming(2, gone)
 
 
+def test_a_gang_does_not_form_with_more_addresses_than_a_variable_holds() -> None:
+    """No process could be started, and the gang would fail again and again."""
+    members = [Member(f"w{n}", f"node-{n}.example.com:40000", "node", n) for n in range(5000)]
+    for size, fits in ((3000, True), (5000, False)):
+        chosen = members[:size]
+        ranks = {rank: member.id for rank, member in enumerate(chosen)}
+        found = forming(size, Reports(ranks=ranks, ready=dict(enumerate(chosen))))
+        assert fits == (found == tuple(chosen))
+    assert isinstance(found, Cause)
+    assert 78 == found.exit_code
+    assert "the addresses of 5000 workers are too long for TF_CONFIG (1" in found.text
+
+
 def test_a_member_that_vanished_or_came_back_as_another_is_lost() -> None:
     """Unless it has said before how its process ended."""
     assert Failed({1: "two"}) == running(MEMBERSHIP, Reports(ready={0: ONE}), ALL)

@@ -64,3 +64,29 @@ def test_reports_of_another_generation_do_not_count() -> None:
         reports.exits,
         reports.first,
     )
+
+
+def test_the_reports_of_a_large_gang_fit_in_one_answer() -> None:
+    """Even if all its processes fail at once: only the first keeps all of its last lines."""
+    size, tail = 4000, "Ошибка\n" * 200
+    told = {}
+    for rank in range(size):
+        me = f"worker_{rank}"
+        member = Member(me, f"node-{rank}.example.com:40000", f"node-{rank}.example.com", 40000)
+        times = {"started": "2026-01-01T00:00:00.000Z", "ended": "2026-01-01T00:00:00.000Z"}
+        end = Exit(me, code=1, stopped=False, pid=40000, tail=tail, **times)
+        told[GANG.report("rank", rank)] = me
+        told[GANG.report("ready", 0, rank)] = encode(member)
+        told[GANG.report("exit", 0, rank)] = encode(end.after_the_first(size) if rank else end)
+    assert sum(len(key) + len(value) for key, value in told.items()) < 4 << 20
+    exits = read_reports(told, 0).exits
+    assert tail == exits[0].tail
+    assert tail.endswith(exits[1].tail)
+    assert "Ошибка\n" in exits[1].tail
+
+
+def test_a_process_that_did_not_fail_reports_no_output() -> None:
+    """Nobody shows it; a small gang keeps all of what failed."""
+    for code, stopped, kept in ((0, False, ""), (-9, True, ""), (1, False, "why\n")):
+        end = Exit("one", code=code, stopped=stopped, tail="why\n")
+        assert replace(end, tail=kept) == end.after_the_first(2)

@@ -1,11 +1,15 @@
 """The state of a generation: pure functions of the membership and the reports."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Member, Membership, Reports
 from audioloom_yarn_launcher.rendezvous.roles import Policy
+
+MOST_ADDRESSES_BYTES = 127 << 10
+"""Linux allows a variable 128 KiB; TF_CONFIG holds roles too."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,8 @@ class Failed:
 def forming(size: int, reports: Reports) -> tuple[Member, ...] | Cause | None:
     """Return the members, once all *size* workers are ready, each for a rank and address.
 
-    If two of them have one address, each would talk to itself instead of its peer: a Cause.
+    A Cause if two of them have one address, so that each would talk to itself instead of its peer,
+    or if TF_CONFIG cannot hold all addresses.
     """
     members = [reports.ready.get(rank) for rank in range(size)]
     ready = [member for member in members if member is not None]
@@ -39,6 +44,14 @@ def forming(size: int, reports: Reports) -> tuple[Member, ...] | Cause | None:
                 " differs between the nodes"
             )
             return Cause("registration", text, CONFIGURATION)
+    length = len(json.dumps(list(first)))
+    if length > MOST_ADDRESSES_BYTES:
+        text = (
+            f"the addresses of {size} workers are too long for TF_CONFIG ({length} bytes of at most"
+            f" {MOST_ADDRESSES_BYTES}): start fewer workers, or give a network as --advertise if"
+            " the names of the nodes are longer than their numbers"
+        )
+        return Cause("registration", text, CONFIGURATION)
     return tuple(ready)
 
 

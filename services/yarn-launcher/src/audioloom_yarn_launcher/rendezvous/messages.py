@@ -36,7 +36,7 @@ and its heartbeats are below `sidecar-heartbeat/`.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -77,6 +77,8 @@ Reason = Literal[
 ]
 """Why a worker or its process ended, as records hold it."""
 
+TAILS_BYTES = 1 << 19
+"""For the last lines of all workers but the first: gRPC refuses an answer of more than 4 MiB."""
 _REMEMBERED = 1 << 15
 """Decoded messages in memory: each look reads all messages again, and most have not changed."""
 
@@ -168,6 +170,15 @@ class Exit:
     def failed(self) -> bool:
         """Whether the process failed without an order to stop."""
         return not self.stopped and self.code != 0
+
+    def after_the_first(self, size: int) -> "Exit":
+        """Shorten the last lines of one of *size* workers that was not the first to fail.
+
+        The reports of all workers are read in one call.
+        """
+        output = self.tail.encode()
+        limit = TAILS_BYTES // size if self.failed else 0
+        return replace(self, tail=output[max(0, len(output) - limit) :].decode(errors="ignore"))
 
     @property
     def exit_code(self) -> int | None:

@@ -338,11 +338,13 @@ class Worker:
 
     def _report(self) -> None:
         rank, generation = self._position
-        report = Put(self._scope.report("exit", generation, rank), messages.encode(self._exit))
+        key = self._scope.report("exit", generation, rank)
         first = Put(self._scope.report("first", generation), str(rank))
         was_first = self._exit.failed and self._store.transaction(
-            [Equals(first.key, None)], [first, report]
+            [Equals(first.key, None)], [first, Put(key, messages.encode(self._exit))]
         )
         if not was_first:
-            self._store.transaction([], [report])
+            size = roles.size_of(self._plan.roles) if self._plan is not None else 1
+            report = self._exit.after_the_first(size)
+            self._store.transaction([], [Put(key, messages.encode(report))])
         self._mine = replace(self._mine, reported=True)
