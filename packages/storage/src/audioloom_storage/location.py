@@ -141,7 +141,8 @@ def locate(text: str | Location | os.PathLike[str]) -> Location:
     %XX is decoded, once, before anything is checked; a % that starts no such code stays.
 
     Raises:
-        UnsafePath: empty, or a URI with "..", a user or a password, or what no path can hold.
+        UnsafePath: empty, or a URI with "..", a user, a password or the signature of a store, or
+            what no path can hold.
         UnsupportedScheme: a scheme that is not among `SCHEMES`.
         NotFound: a relative path, and the working directory is gone.
     """
@@ -155,10 +156,13 @@ def locate(text: str | Location | os.PathLike[str]) -> Location:
         return _local(os.path.expanduser(text) if at_home else text)
     scheme, authority, path = parts[1].lower(), parts[2], parts[3]
     scheme = _ALIASES.get(scheme, scheme)
-    if scheme in _WEB and ("?" in path or "#" in path):
+    if (scheme in _WEB and ("?" in path or "#" in path)) or (
+        scheme in OBJECT_SCHEMES and _SIGNATURE.search(path)
+    ):
         raise UnsafePath(
             "this URL has a query or a fragment, which may hold a key and would be recorded",
-            expected=f"{scheme}://host/path; %3F for a question mark in a name",
+            expected=f"{scheme}://{_FORMS.get(scheme, 'host/path')}; %3F for a question mark in a"
+            " name",
         )
     if scheme == "file" and authority == "localhost":
         authority = ""
@@ -170,6 +174,7 @@ def locate(text: str | Location | os.PathLike[str]) -> Location:
 
 
 _WEB = ("http", "https")
+_SIGNATURE = re.compile(r"\?(?:[^?]*&)?(?:X-Amz-|X-Goog-)?(?:sig|signature)=", re.IGNORECASE)
 _FORMS = {
     "file": "/path",
     "s3": "bucket/path",
