@@ -1,4 +1,6 @@
 import dataclasses
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,21 @@ def test_elsewhere_it_is_temporary(elsewhere: ShardSet, monkeypatch: pytest.Monk
         assert cache is not None
         assert cache.folder.is_dir()
     assert not cache.folder.parent.exists()
+
+
+def test_the_copies_of_a_killed_training_are_removed_by_the_next(
+    elsewhere: ShardSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would stay for ever otherwise, and they are large."""
+    monkeypatch.delenv("LOCAL_DIRS", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with open_cache(elsewhere, None, 1) as cache:
+        assert cache is not None
+        left = tmp_path / f"{cache.folder.parent.name}-left"
+    (left / "worker-0").mkdir(parents=True)
+    os.utime(left, (1e9, 1e9))
+    with open_cache(elsewhere, None, 1):
+        assert not left.exists()
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o1777, 0o777])

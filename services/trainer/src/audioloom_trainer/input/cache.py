@@ -9,13 +9,13 @@ import fcntl
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 import structlog
+from audioloom_stage.temporary_folder import temporary_folder
 from audioloom_storage import is_guarded, is_own, locate
 
 from audioloom_trainer.shards.shard_set import Shard, ShardSet
@@ -103,8 +103,7 @@ def open_cache(shard_set: ShardSet, folder: str | None, limit: int) -> Iterator[
     given = Path(folder).expanduser().absolute() if folder else _of_application()
     with ExitStack() as stack:
         if given is None:
-            made = tempfile.TemporaryDirectory(prefix="audioloom-shards-")
-            given = Path(stack.enter_context(made))
+            given = stack.enter_context(temporary_folder("audioloom-shards-"))
         log.info("copying shards to local disk", folder=str(given))
         cache = Cache(given, limit)
         stack.callback(cache.close)
