@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 from contextlib import suppress
 
 import pytest
@@ -99,8 +100,11 @@ def test_damage_is_named(payload: bytes, text: str) -> None:
 
 def field(number: int, data: bytes) -> bytes:
     """A length-delimited field of a message."""
-    assert len(data) < 128
-    return bytes([number << 3 | 2, len(data)]) + data
+    size, left = [], len(data)
+    while left > 127:
+        size.append(left & 127 | 128)
+        left >>= 7
+    return bytes([number << 3 | 2, *size, left]) + data
 
 
 def example(**features: bytes) -> memoryview:
@@ -161,6 +165,25 @@ def test_what_is_no_integer_is_told(whole: memoryview) -> None:
     """Another kind, none, or two."""
     with pytest.raises(RecordError):
         value(whole, "channel", int)
+
+
+EMPTY = field(1, b"") * 50_000
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [EMPTY, field(1, field(1, EMPTY)), example(mfcc=EMPTY), example(mfcc=field(2, EMPTY))],
+    ids=["messages", "names", "lists", "values"],
+)
+def test_fields_that_are_too_many_take_no_memory(payload: bytes | memoryview) -> None:
+    """A few megabytes from outside would be gigabytes of numbers."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(RecordError):
+            value(payload, "mfcc", float)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.integers(0, 60), st.binary(max_size=40))

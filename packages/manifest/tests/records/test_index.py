@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from audioloom_manifest.errors import RecordError
-from audioloom_manifest.records.index import dump, load
+from audioloom_manifest.records.index import dump, load, read_array
 
 ROWS = np.array([[0, 66, 20, 1], [66, 70, 86, -1]], dtype=np.int64)
 
@@ -78,6 +78,27 @@ def test_a_header_that_claims_any_number_of_rows_takes_no_memory() -> None:
         text = f"{{'descr': '<i8', 'shape': ({rows}, 4), 'fortran_order': False}}"
         with pytest.raises(RecordError, match="bytes of rows, found 64"):
             load(_with_header(text))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "size"),
+    [
+        ("'<i8'", (-2, -4), 64),
+        ("'<i8'", (-1, -1, 8), 64),
+        ("'<i8'", (0, 2**70), 0),
+        ("'S0'", (2,), 0),
+        ("'V0'", (2,), 0),
+        ("[]", (2,), 0),
+        ("'(2,)<f4'", (8,), 64),
+    ],
+)
+def test_an_array_that_numpy_cannot_make_is_damage(
+    dtype: str, shape: tuple[int, ...], size: int
+) -> None:
+    """A header may agree with the size of the file and still be one of no array."""
+    text = f"{{'descr': {dtype}, 'shape': {shape}, 'fortran_order': False}}"
+    with pytest.raises(RecordError):
+        read_array(_with_header(text)[: 10 + len(text) + size])
 
 
 def test_no_rows() -> None:

@@ -20,6 +20,7 @@ import struct
 from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from audioloom_manifest.errors import RecordError
@@ -108,14 +109,14 @@ def decode(payload: bytes, key: str) -> Record:
 
     Unknown names and missing ones are damage: a shard holds exactly what the contract lists.
     """
-    places: dict[str, tuple[int, int]] = {}
+    known, places = {*NAMES, key}, dict[str, tuple[int, int]]()
     for name, place in _features(payload):
         if name in places:
             raise RecordError(f"the feature {name!r} twice")
+        if name not in known:
+            raise RecordError(f"an unknown feature {name!r}")
         places[name] = place
-    if unknown := sorted(places.keys() - {*NAMES, key}):
-        raise RecordError(f"an unknown feature {unknown[0]!r}")
-    if missing := sorted({*NAMES, key} - places.keys() - {"target"}):
+    if missing := sorted(known - places.keys() - {"target"}):
         raise RecordError(f"no feature {missing[0]!r}")
     found = {"target": None} | {
         name: _value(payload, name, place, _KINDS.get(name)) for name, place in places.items()
@@ -224,7 +225,7 @@ def _fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, 
 
 
 def _one(data: bytes | memoryview, at: int, end: int, what: str) -> tuple[int, int]:
-    fields = list(_fields(data, at, end))
+    fields = list(islice(_fields(data, at, end), 2))
     if [field for field, _, _ in fields] != [1]:
         raise RecordError(f"{what} is not one value")
     return fields[0][1:]
@@ -233,7 +234,7 @@ def _one(data: bytes | memoryview, at: int, end: int, what: str) -> tuple[int, i
 def _features(data: bytes | memoryview) -> Iterator[tuple[str, tuple[int, int]]]:
     """Each feature of an Example: its name, start and end of content."""
     for field, at, end in _fields(data, *_one(data, 0, len(data), "Example")):
-        entry = list(_fields(data, at, end))
+        entry = list(islice(_fields(data, at, end), 3))
         if field != 1 or [number for number, _, _ in entry] != [1, 2]:
             raise RecordError(f"a map entry at byte {at} is not a name and a feature")
         (_, start, stop), (_, *place) = entry
@@ -241,9 +242,9 @@ def _features(data: bytes | memoryview) -> Iterator[tuple[str, tuple[int, int]]]
 
 
 def _value(data: bytes | memoryview, name: str, place: tuple[int, int], kind: type | None) -> Any:
-    lists = list(_fields(data, *place))
+    lists = list(islice(_fields(data, *place), 2))
     if len(lists) != 1:
-        raise RecordError(f"{name!r} holds {len(lists)} lists")
+        raise RecordError(f"{name!r} holds {'several lists' if lists else 'no list'}")
     number, start, end = lists[0]
     numbers, what = _LISTS[kind]
     if number not in numbers:

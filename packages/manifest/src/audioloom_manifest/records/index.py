@@ -69,7 +69,10 @@ def read_array(data: bytes) -> NDArray[Any]:
     start = stream.tell()
     if (claimed := math.prod(shape) * dtype.itemsize) != len(data) - start:
         raise RecordError(f"expected {claimed:,} bytes of rows, found {len(data) - start:,}")
-    return np.frombuffer(data, dtype, offset=start).reshape(shape)
+    try:  # a size below 0 or beyond an address, items of no bytes, a dtype with a shape of its own
+        return np.frombuffer(data, dtype, offset=start).reshape(shape)
+    except ValueError as error:
+        raise RecordError(f"an array of {dtype} and shape {shape}: {error}") from error
 
 
 # NumPy evaluates the header as Python, which fails in all of these ways.
