@@ -167,6 +167,17 @@ def test_a_damaged_checkpoint_is_written_again(run: Location) -> None:
     assert 8 == found(run)
 
 
+@pytest.mark.parametrize("keep", [1, 2])
+def test_a_damaged_checkpoint_pushes_out_none_that_is_written(run: Location, keep: int) -> None:
+    """Its step is higher than those of the training that goes on without it."""
+    save(run, 12)
+    flip(state_file(run, 12))
+    for step in (4, 8):
+        save(run, step, keep=keep)
+        assert step == found(run)
+    assert keep == len(list(list_checkpoints(run)))
+
+
 def test_a_failure_to_write_is_told_by_the_next_save(run: Location) -> None:
     """Once; the training that goes on would have nothing to go back to."""
     Path(run.path).mkdir()

@@ -215,7 +215,9 @@ class CheckpointWriter:
                 with suppress(AlreadyExists), create(folder / ref.name) as sink:
                     sink.write(data)
                 publish(folder / RECORD_NAME, record)
-            for old, _ in [*list_checkpoints(self.run)][self.keep :]:
+            # A damaged one that has gone further must not push out the one just written.
+            others = [old for old, _ in list_checkpoints(self.run) if old.name != folder.name]
+            for old in others[self.keep - 1 :]:
                 _remove(self.run, old)
 
         with_retries(store, given_up=self._closing)
