@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from audioloom_storage import NoSpace
 from audioloom_storage.remote import retry
@@ -104,6 +106,24 @@ def test_a_long_file_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Outage):
         write(RetryingWriter(long, proved()), b"01234567")
     assert (2, 1) == (len(short.made), len(long.made))
+
+
+def test_what_is_not_kept_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write of a gigabyte takes no second gigabyte of memory."""
+
+    class Taking(File):
+        def write(self, data: memoryview) -> int:
+            return len(data)
+
+    monkeypatch.setattr(retry, "KEPT_BYTES", 7)
+    sink = RetryingWriter(lambda _: Taking(0, Outage), proved())
+    data = bytes(10_000_000)
+    tracemalloc.start()
+    try:
+        assert len(data) == sink.write(memoryview(data))
+        assert len(data) > tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_file_that_cannot_be_begun_is_waited_for() -> None:

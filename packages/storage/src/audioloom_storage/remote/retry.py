@@ -119,10 +119,11 @@ class RetryingWriter:
         """Take some of the bytes, and return how many."""
         written = self._do(lambda writer: writer.write(data))
         if self._kept is not None:
-            self._kept.append(bytes(data[:written]))
             self._kept_bytes += written
             if self._kept_bytes > KEPT_BYTES:
                 self._kept = None
+            else:
+                self._kept.append(bytes(data[:written]))
         return written
 
     def finish(self) -> None:
