@@ -1,4 +1,7 @@
-from audioloom_runs.scores import epoch_line, score_line, score_table
+from unittest.mock import MagicMock
+
+from audioloom_runs.scores import epoch_line, score_line, score_table, tell_scores
+from structlog.testing import capture_logs
 
 
 def test_scores_are_shown_beside_guessing() -> None:
@@ -26,3 +29,13 @@ def test_a_huge_loss_fits_its_column() -> None:
 def test_a_tiny_loss_is_not_shown_as_nothing() -> None:
     """A loss that still falls differs from one that is 0."""
     assert "loss 4.878e-05  accuracy 0.0000" == score_line({"loss": 4.878e-5, "accuracy": 0.0})
+
+
+def test_a_metric_may_have_any_name() -> None:
+    """It is told after the commit, and no name ends the run there."""
+    scores = {"loss": 1.0, "event": 2.0, "split": 3.0, "readable": 4.0}
+    opened = MagicMock()
+    opened.manifest.stats.scores = {"test": scores}
+    with capture_logs() as logs:
+        tell_scores(opened)
+    assert ("scores", "test", scores) == tuple(logs[0][key] for key in ("event", "split", "scores"))

@@ -17,7 +17,9 @@ log = structlog.get_logger()
 def tell_scores(opened: Opened[TrainingRunManifest], seconds: float | None = None) -> None:
     """Log the scores of a committed run beside those of guessing, its time, and its report."""
     for split, scores in opened.manifest.stats.scores.items():
-        log.info("scores", readable=f"{split}: {score_line(scores)}", split=split, **scores)
+        # In one value: a metric may have the name of another one of the line.
+        told = f"{split}: {score_line(scores)}"
+        log.info("scores", readable=told, split=split, scores=dict(scores))
     report = next((str(opened.folder / file.path) for file in opened.files("report")), "")
     took, after = {}, ""
     if seconds is not None:
