@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import pickle
 import re
 from typing import Any
@@ -102,6 +103,41 @@ def test_an_entry_may_have_a_sentence_for_people(
     told = capsys.readouterr().err
     assert told.endswith(expected)
     assert 1 == told.count("loss")
+
+
+def test_json_has_no_number_that_is_not_finite(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most programs that read JSON refuse the whole line."""
+    configure_logs(LogSettings("json"))
+    scores = {"loss": math.nan, "all": [math.inf, 1.5]}
+    structlog.get_logger().info("epoch", loss=-math.inf, scores=scores)
+    line = json.loads(capsys.readouterr().err, parse_constant=pytest.fail)
+    assert (None, {"loss": None, "all": [None, 1.5]}) == (line["loss"], line["scores"])
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_a_line_that_cannot_be_formatted_is_told(
+    quiet_logging: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    form: Any,
+) -> None:
+    """By its text alone, masked like all others: its arguments may be secrets."""
+    monkeypatch.setattr(logging.root, "handlers", [])  # those of pytest raise the error
+    configure_logs(LogSettings(form))
+    logging.getLogger("py4j").warning("password=sesame: %d\x1b[2J", "open")
+
+    class Odd:
+        def __repr__(self) -> str:
+            raise KeyError("open")
+
+    structlog.get_logger().warning("odd", value=Odd())
+    told = capsys.readouterr().err
+    assert 2 == told.count("cannot be formatted")
+    assert "password=**********" in told
+    assert not [word for word in ("sesame", "open", "\x1b") if word in told]
+    assert 2 == len(told.splitlines())
 
 
 def test_bound_values_are_on_every_line_inside(

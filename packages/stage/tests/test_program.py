@@ -81,6 +81,20 @@ def test_a_wrong_variable_is_a_wrong_configuration(program: Any) -> None:
     assert 0 == program("run", "nothing", ROOT="/another/commands/setting").returncode
 
 
+def test_a_wrong_form_of_the_log_is_a_wrong_configuration(
+    toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The variable is named, and a flag beside it wins."""
+    monkeypatch.setenv("AUDIOLOOM_LOG_FORMAT", "xml")
+    done = toy("run", "nothing", "--json")
+    error = json.loads(done.stdout)["error"]
+    assert (78, "configuration") == (done.returncode, error["class"])
+    assert "AUDIOLOOM_LOG_FORMAT" == error["where"]
+    assert "--log-format" not in done.stderr
+    assert "xml" in done.stderr
+    assert 0 == toy("run", "nothing", "--log-format", "json").returncode
+
+
 def test_stdout_is_the_result_alone(program: Any) -> None:
     """Whatever libraries print, and however."""
     done = program("run", "noise")

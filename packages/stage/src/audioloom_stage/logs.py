@@ -7,7 +7,9 @@ standard library and are written by the same formatter, from WARNING on.
 
 import json
 import logging
+import math
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -107,10 +109,21 @@ _COLOURS = {"warning": YELLOW, "error": RED, "critical": RED}
 
 class _Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
+        # As the standard library: a log line never ends the work. But that would print the
+        # arguments as they are.
         try:
             write_line(self.format(record))
-        except Exception:  # noqa: BLE001 - as the standard library: a log line never ends the work
-            self.handleError(record)
+        except Exception as error:  # noqa: BLE001
+            with suppress(Exception):
+                write_line(self.format(_instead(record, error)))
+
+
+def _instead(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
+    """Return the line to log instead of one that cannot be formatted."""
+    said = f" {record.msg!r}" if isinstance(record.msg, str) else ""
+    told = f"a log line{said} cannot be formatted: {type(error).__name__}"
+    where = (record.pathname, record.lineno)
+    return logging.LogRecord(record.name, logging.WARNING, *where, told, None, None)
 
 
 def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
@@ -128,7 +141,17 @@ def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 def _json_line(_: WrappedLogger, __: str, event: EventDict) -> str:
     event.pop("readable", None)
     first = {key: event.pop(key) for key in ("timestamp", "level", "event") if key in event}
-    return printable_json(json.dumps({**first, **event}, ensure_ascii=False))
+    line = _finite({**first, **event})
+    return printable_json(json.dumps(line, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """Replace the numbers that JSON does not have by None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list) else value
 
 
 def _readable_line(_: WrappedLogger, __: str, event: EventDict) -> str:

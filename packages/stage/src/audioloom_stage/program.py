@@ -8,12 +8,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from audioloom_stage._error_report import emit_error, report
-from audioloom_stage.errors import Usage
+from audioloom_stage.errors import BadConfiguration, StageError, Usage
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.process_exit import as_program
@@ -58,17 +58,31 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
             return ExitCode.OUR_BUG
         return int(ending.code or 0)
     except typer.TyperException as mistake:
-        said = io.StringIO()
-        mistake.show(said)  # type: ignore[attr-defined]
-        write_line(safe_text(said.getvalue().rstrip("\n"), lines=True))
+        wrong: StageError | None = _of_a_variable(mistake)
+        if wrong is not None:
+            code = report(wrong, program=app.program, debug=False, as_json=False)
+        else:
+            said = io.StringIO()
+            mistake.show(said)  # type: ignore[attr-defined]
+            write_line(safe_text(said.getvalue().rstrip("\n"), lines=True))
+            code, hint = mistake.exit_code, f"{app.program} --help lists the commands"
+            wrong = Usage(mistake.format_message(), hint=hint)
         if "--json" in words:
-            wrong = Usage(mistake.format_message(), hint=f"{app.program} --help lists the commands")
             write = partial(write_to, sys.stdout)
             emit_error(wrong, write, program=app.program, kind=app.kind_of(words))
-        return mistake.exit_code
+        return int(code)
     except typer.Abort:
         return ExitCode.INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _of_a_variable(mistake: Any) -> BadConfiguration | None:
+    """Return the error of a value that a variable gave, not the command line; None for others."""
+    option, context = getattr(mistake, "param", None), getattr(mistake, "ctx", None)
+    source = context.get_parameter_source(option.name) if option and context else None
+    if source is None or source.name != "ENVIRONMENT":
+        return None
+    return BadConfiguration(mistake.message.rstrip("."), where=option.envvar)
 
 
 def _flushed(code: int) -> int:
