@@ -124,7 +124,7 @@ def test_a_frozen_worker_is_replaced_when_its_gang_ends(
     launches: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not say how its process ended, so it is killed, and its process with it."""
-    monkeypatch.setattr(generation, "REPORT_WITHIN_S", 0.5)
+    monkeypatch.setattr(generation, "FAILED_WITHIN_S", 0.5)
     frozen: list[dict[str, Any]] = []
 
     def freeze_and_fail() -> None:

@@ -3,6 +3,7 @@
 import queue
 import threading
 from collections.abc import Collection
+from types import SimpleNamespace
 
 import pytest
 from audioloom_storage import locate
@@ -249,7 +250,7 @@ class Hanging(FakeWorkers):
 def test_who_was_killed_is_not_asked_for_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The container of a worker takes its time to end, and each look costs calls of the store."""
     waits: list[float] = []
-    monkeypatch.setattr(generation, "REPORT_WITHIN_S", 0.0)
+    monkeypatch.setattr(generation, "FAILED_WITHIN_S", 0.0)
     monkeypatch.setattr(Gang, "wait", lambda _, seconds: waits.append(seconds))
     store = MemoryStore()
     plan, workers = Plan(of_workers(2), ("train",), "/run", "m"), Hanging(store)
@@ -258,3 +259,31 @@ def test_who_was_killed_is_not_asked_for_again_and_again(monkeypatch: pytest.Mon
     run_generation(gang, attempt=1, generation=0, formed=lambda *_: None)
     assert 3 == workers.kills
     assert min(waits) >= 0.2
+
+
+class Publishing(FakeWorkers):
+    """Worker 0 reports its end only when its log is published."""
+
+    def _hear(self) -> None:
+        if read_orders(self._store.get_prefix(ORDER)).membership is not None:
+            self._store.drop_owner("worker_1")
+
+
+def test_who_publishes_its_log_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Storage repeats for half a minute what a NameNode that restarts does not answer."""
+    store, clock = MemoryStore(), [0.0]
+
+    def wait(_: Gang, seconds: float) -> None:
+        clock[0] += seconds
+        if clock[0] > 35:
+            stopped = Exit("worker_0", code=-9, stopped=True)
+            store.transaction([], [Put(GANG.report("exit", 0, 0), encode(stopped))])
+
+    monkeypatch.setattr(generation, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(Gang, "wait", wait)
+    plan = Plan(of_workers(2), ("train",), "/run", "m")
+    workers = Publishing(store, Exit("worker_1", code=-9, stopped=True))
+    gang = gang_of(store, workers, plan, queue.SimpleQueue(), Limits(60))
+    gang.driver.begin(0)
+    went = run_generation(gang, attempt=1, generation=0, formed=lambda *_: None)
+    assert ({0}, {1}) == (set(went.exits), set(went.lost))

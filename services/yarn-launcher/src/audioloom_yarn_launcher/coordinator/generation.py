@@ -30,6 +30,9 @@ from audioloom_yarn_launcher.rendezvous.roles import policy
 GRACE_S = 5.0
 """For processes that still run when the launcher is told to stop, or when the job is done."""
 REPORT_WITHIN_S = 10.0
+FAILED_WITHIN_S = 40.0
+"""For the reports on a generation that failed: a worker that goes on publishes its log first, and
+storage retries for 30 s. Nobody waits at a prompt for it, as after an interruption."""
 
 
 def end_sidecars(gang: Gang) -> None:
@@ -201,7 +204,7 @@ def _gather(
     """
     generation = membership.generation
     gang.driver.end(generation, grace_s)
-    deadline = time.monotonic() + grace_s + REPORT_WITHIN_S
+    deadline = time.monotonic() + (grace_s + REPORT_WITHIN_S if grace_s else FAILED_WITHIN_S)
     killed: set[int] = set()
     while True:
         reports = gang.driver.reports(generation)
