@@ -25,7 +25,9 @@ def test_a_folder_to_features_and_back(program: Any, source: Path, root: Path) -
     recordings = program("scan", source, "--root", root, "--pattern", PATTERN, "--json")
     assert 0 == recordings.returncode, recordings.stderr
     scanned = json.loads(recordings.stdout)
-    assert {"hidden": 1, "other": 0, "containers": 0, "elsewhere": 0} == scanned["skipped"]
+    assert {"hidden": 1, "other": 0, "containers": 0, "left_out": 0, "elsewhere": 0} == scanned[
+        "skipped"
+    ]
     command = ("run", scanned["location"], "--master", "local[2]", "--unit-recordings", 4)
 
     done = program(*command, AUDIOLOOM_FEATURIZER_ERROR_BUDGET="20%")

@@ -15,7 +15,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from audioloom_featurizer.containers import member
+from audioloom_featurizer.containers import formats, member
 from audioloom_featurizer.containers.formats import (
     container_suffix,
     open_container,
@@ -153,6 +153,83 @@ def test_links_and_devices_are_no_recordings(tmp_path: Path) -> None:
     assert [] == listed(tmp_path / "a.zip")
 
 
+def test_members_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    """Links, encrypted members, names that lead outside and rows without content; no folder."""
+    names = ["../a.wav", "b\\c.wav", "d/", "e.wav"]
+    zipped = make_zip(tmp_path / "a.zip", dict.fromkeys(names, b""))
+    rows = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"path": [".."] + ["a"] * 2, "audio": [b"x", None, b"y"]}), rows)
+    tar = tmp_path / "a.tar"
+    with tarfile.open(tar, "w") as archive:
+        for name, kind in (("a", tarfile.SYMTYPE), ("b", tarfile.DIRTYPE), ("/c", tarfile.REGTYPE)):
+            entry = tarfile.TarInfo(name)
+            entry.type = kind
+            archive.addfile(entry)
+    for path, expected in ((zipped, 2), (rows, 2), (tar, 2)):
+        with path.open("rb") as file:
+            container = open_container(path.name, file, path.stat().st_size)
+            assert sum(1 for _ in container.members()) in (0, 1)
+            assert expected == container.left_out
+
+
+def test_two_members_of_a_zip_with_one_name_are_both_listed(tmp_path: Path) -> None:
+    """So that the scan refuses them, as those of a tar."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr("a.wav", b"x")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            file.writestr("a.wav", b"y")
+    assert ["a.wav"] * 2 == [each.name for each in listed(tmp_path / "a.zip")]
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_of_a_zip_is_damage(tmp_path: Path, compression: int) -> None:
+    """Whatever its compression; the libraries raise different errors."""
+    path = make_zip(tmp_path / "a.zip", {"a.wav": os.urandom(5000)}, compression)
+    data = bytearray(path.read_bytes())
+    data[50:90] = b"\xff" * 40
+    path.write_bytes(data)
+    with pytest.raises(BadContainer, match="damaged zip"):
+        unpacked(path, {"a.wav": 5000})
+
+
+@pytest.mark.parametrize("name", ["calls.parquet", "calls.avro"])
+def test_rows_that_are_no_members_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A small file may have thousands of millions of them."""
+    monkeypatch.setattr(member, "MOST_MEMBERS", 5)
+    MAKERS[name](tmp_path / name, {f"../{number}": b"" for number in range(6)})
+    with pytest.raises(BadContainer, match="more than 5 members"):
+        listed(tmp_path / name)
+
+
+@pytest.mark.parametrize("codec", ["deflate", "bzip2", "xz"])
+def test_a_block_of_avro_is_unpacked_within_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str
+) -> None:
+    """A thousandth of its size is in the file; without a bound the library takes all memory."""
+    fields = [{"name": "path", "type": "string"}, {"name": "content", "type": "bytes"}]
+    schema = fastavro.parse_schema({"type": "record", "name": "Recording", "fields": fields})
+    path = tmp_path / "a.avro"
+    with path.open("wb") as file:
+        rows = [{"path": f"{number}.wav", "content": bytes(1 << 20)} for number in range(4)]
+        fastavro.writer(file, schema, rows, codec=codec, sync_interval=8 << 20)
+    assert [1 << 20] * 4 == [each.size for each in listed(path)]
+    monkeypatch.setattr(formats, "MOST_READ_BYTES", 2 << 20)
+    with pytest.raises(BadContainer, match="more than the 2 MiB"):
+        listed(path)
+
+
+def test_a_value_beyond_the_bound_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is whole, and its reader is told what is not read."""
+    path = make_parquet(tmp_path / "a.parquet", {"a.wav": bytes(3 << 20)})
+    monkeypatch.setattr(member, "MOST_READ_BYTES", 2 << 20)
+    with pytest.raises(BadContainer, match="a value of 3145728 bytes, more than the 2 MiB"):
+        listed(path)
+
+
 def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file of much content, before the disk is full."""
     monkeypatch.setattr(member, "FREE_BYTES", 1 << 20)
@@ -163,12 +240,15 @@ def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             listed(make(tmp_path / name, zeros))
 
 
-def test_a_header_that_claims_much_is_not_believed(tmp_path: Path) -> None:
-    """A long name of eight gigabytes."""
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz"])
+def test_a_header_that_claims_much_is_not_believed(tmp_path: Path, name: str, kind: bytes) -> None:
+    """A long name of half a gigabyte; in a tar.gz it would take few bytes."""
     entry = tarfile.TarInfo("././@LongLink")
-    entry.type, entry.size = tarfile.GNUTYPE_LONGNAME, 8 << 30
-    path = tmp_path / "a.tar"
-    path.write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + bytes(10_000))
+    entry.type, entry.size = kind, 1 << 29
+    path = tmp_path / name
+    data = entry.tobuf(tarfile.GNU_FORMAT) + bytes(10_000)
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     with pytest.raises(BadContainer, match="claims"):
         listed(path)
 
@@ -307,12 +387,15 @@ def test_suffixes_tell(path: str, suffix: str | None, sequence: bool | None) -> 
 def containers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The bytes of a container of each format."""
     folder = tmp_path_factory.mktemp("containers")
-    return {name: make(folder / name, CONTENTS).read_bytes() for name, make in MAKERS.items()}
+    made = {name: make(folder / name, CONTENTS).read_bytes() for name, make in MAKERS.items()}
+    for name, compression in (("bzip2.zip", zipfile.ZIP_BZIP2), ("lzma.zip", zipfile.ZIP_LZMA)):
+        made[name] = make_zip(folder / name, CONTENTS, compression).read_bytes()
+    return made
 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    name=st.sampled_from(sorted(MAKERS)),
+    name=st.sampled_from([*sorted(MAKERS), "bzip2.zip", "lzma.zip"]),
     place=st.floats(0, 1, exclude_max=True),
     change=st.binary(min_size=1, max_size=8),
     cut=st.booleans(),
@@ -331,7 +414,7 @@ def test_ten_thousand_mutated_containers(containers: dict[str, bytes]) -> None:
     source = random.Random(0)  # noqa: S311 - to repeat it
     damaged = 0
     for number in range(10_000):
-        name = sorted(MAKERS)[number % len(MAKERS)]
+        name = sorted(containers)[number % len(containers)]
         change = source.randbytes(source.randint(1, 8))
         damaged += mutated(
             containers[name], name, source.random(), change, cut=source.random() < 0.5

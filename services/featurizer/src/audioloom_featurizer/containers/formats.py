@@ -9,7 +9,10 @@ Avro and Parquet have one row a recording. The content is the one column of byte
 whole recording in memory.
 """
 
+import bz2
 import gzip
+import io
+import lzma
 import tarfile
 import zipfile
 import zlib
@@ -22,20 +25,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from audioloom_featurizer.containers.member import (
+    LEFT_OUT,
+    MOST_READ_BYTES,
     PIECE_BYTES,
     BadContainer,
     CarefulFile,
     Container,
     Content,
+    Entry,
     Member,
     NoRecordings,
+    check_size,
     damages,
     most_expanded,
     pieces,
     safe_name,
     whole_members,
 )
-from audioloom_featurizer.containers.sequence_file import SequenceFile
+from audioloom_featurizer.containers.sequence_file import SequenceFile, unpacked
 
 _tar_damages = partial(
     damages,
@@ -50,6 +57,8 @@ _zip_damages = partial(
     "zip",
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
+    OSError,  # of bzip2
     EOFError,
     NotImplementedError,  # a compression that Python does not know
     RuntimeError,  # a password
@@ -57,6 +66,19 @@ _zip_damages = partial(
     ValueError,
     OverflowError,
 )
+_HEADERS = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
+"""Members of a tar that hold names and more of the next member."""
+_SYNC_BYTES = 16
+_RAW = -zlib.MAX_WBITS
+_AVRO_CODECS: dict[str, Callable[[], Any]] = {
+    "deflate": partial(zlib.decompressobj, _RAW),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lzma.LZMADecompressor,
+}
+"""The library unpacks a block of these without a bound."""
 _NAMES = ("path", "name", "file", "key", "__key__")
 
 Row: TypeAlias = tuple[str | None, Content | None]
@@ -69,14 +91,14 @@ class Tar(Container):
     def __init__(self, file: BinaryIO, size: int, *, packed: bool) -> None:
         self._file, self._size, self._packed = file, size, packed
 
-    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+    def entries(self) -> Iterator[Entry]:
         """See `Container.entries`."""
         self._file.seek(0)
         mode: Any = "r:"
         file, most = CarefulFile(self._file), most_expanded(self._size)
         if self._packed:
-            unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=cast("BinaryIO", file)))
-            file, mode = CarefulFile(unpacked, most), "r|"
+            content = cast("BinaryIO", gzip.GzipFile(fileobj=cast("BinaryIO", file)))
+            file, mode = CarefulFile(content, most), "r|"
         opened = {"fileobj": cast("Any", file), "mode": mode, "tarinfo": _Entry, "errorlevel": 2}
         with _tar_damages(), tarfile.open(**opened) as archive:
             while (entry := archive.next()) is not None:
@@ -89,6 +111,8 @@ class Tar(Container):
                 if name is not None and entry.isreg() and not entry.issparse():
                     place = None if self._packed else entry.offset_data
                     yield Member(name, entry.size, place), _content(archive, entry, name)
+                elif not entry.isdir():
+                    yield LEFT_OUT
                 if not self._packed and archive.offset > self._size:
                     raise BadContainer(f"a member up to byte {archive.offset} of {self._size}")
             if self._packed:
@@ -115,6 +139,12 @@ class _Entry(tarfile.TarInfo):
                 f"no header of a member at byte {tarfile.offset} ({error})"
             ) from error
 
+    def _proc_member(self, tarfile: tarfile.TarFile) -> Any:
+        # A tar.gz is read in small pieces, so the file does not see how large a header is.
+        if self.type in _HEADERS:
+            check_size("a header that claims", self.size)
+        return super()._proc_member(tarfile)  # type: ignore[misc]
+
 
 class Zip(Container):
     """A zip; its table of contents is read at once, and links in it are no recordings."""
@@ -124,19 +154,23 @@ class Zip(Container):
         with _zip_damages():
             self._archive = zipfile.ZipFile(CarefulFile(file))
             entries = self._archive.infolist()
-        self._entries = {
-            name: entry
+        self._named = [
+            (safe_name(entry.filename) if _is_recording(entry) else None, entry)
             for entry in entries
-            if (name := safe_name(entry.filename)) is not None and _is_recording(entry)
-        }
+            if not entry.is_dir()
+        ]
+        self._entries = {name: entry for name, entry in self._named if name is not None}
 
-    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
-        """See `Container.entries`."""
-        total = sum(entry.file_size for entry in self._entries.values())
+    def entries(self) -> Iterator[Entry]:
+        """See `Container.entries`; of two members with one name both are listed."""
+        total = sum(entry.file_size for name, entry in self._named if name is not None)
         if total > most_expanded(self._size):
             raise BadContainer(f"members of {total} bytes in a file of {self._size}")
-        for name, entry in self._entries.items():
-            yield Member(name, entry.file_size), self._content(entry, name)
+        for name, entry in self._named:
+            if name is None:
+                yield LEFT_OUT
+            else:
+                yield Member(name, entry.file_size), self._content(entry, name)
 
     def unpack(self, wanted: Collection[str]) -> Iterator[tuple[str, Iterator[Content]]]:
         """See `Container.unpack`; any member is found at once."""
@@ -153,7 +187,7 @@ class Zip(Container):
 
 def _is_recording(entry: zipfile.ZipInfo) -> bool:
     is_link = entry.external_attr >> 16 & _KIND == _LINK
-    return not (entry.is_dir() or is_link or entry.flag_bits & _ENCRYPTED)
+    return not (is_link or entry.flag_bits & _ENCRYPTED)
 
 
 class Rows(Container):
@@ -164,15 +198,14 @@ class Rows(Container):
     ) -> None:
         self._read, self._what, self._file, self._size = read, what, file, size
 
-    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+    def entries(self) -> Iterator[Entry]:
         """See `Container.entries`."""
         return whole_members(self._records(), self._size)
 
-    def _records(self) -> Iterator[tuple[str, Content]]:
+    def _records(self) -> Iterator[tuple[str, Content | None]]:
         with damages(self._what, Exception):  # the libraries raise many types
             for number, (name, content) in enumerate(self._read(self._file)):
-                if content is not None:
-                    yield f"{number:09d}" if name is None else name, content
+                yield f"{number:09d}" if name is None else name, content
 
 
 def parquet_rows(file: BinaryIO) -> Iterator[Row]:
@@ -191,11 +224,34 @@ def avro_rows(file: BinaryIO) -> Iterator[Row]:
     from fastavro import reader  # noqa: PLC0415 - for this format alone
 
     file.seek(0)
-    records: Any = reader(CarefulFile(file))  # type: ignore[arg-type]
+    careful = CarefulFile(file)
+    records: Any = reader(careful)  # type: ignore[arg-type]
     fields = records.writer_schema["fields"]
     content, name = _columns({each["name"]: _avro_kind(each["type"]) for each in fields})
+    if records.codec in _AVRO_CODECS:
+        records = _packed_records(careful, records.writer_schema, _AVRO_CODECS[records.codec])
     for row in records:
         yield None if name is None else row[name], row[content]
+
+
+def _packed_records(file: Any, schema: Any, make: Callable[[], Any]) -> Iterator[Mapping[str, Any]]:
+    """Read the records of an Avro file behind its header; no block is unpacked beyond a bound."""
+    from fastavro import parse_schema, schemaless_reader  # noqa: PLC0415 - as above
+
+    record, number, block = map(parse_schema, (schema, {"type": "long"}, {"type": "bytes"}))
+    file.seek(-_SYNC_BYTES, 1)
+    sync = file.read(_SYNC_BYTES)  # the end of the header, and of each block
+    while True:
+        try:
+            count: Any = schemaless_reader(file, number, None)
+        except EOFError:
+            return
+        data: Any = schemaless_reader(file, block, None)
+        rows = io.BytesIO(unpacked(make, data, MOST_READ_BYTES))
+        for _ in range(count):
+            yield cast("Mapping[str, Any]", schemaless_reader(rows, record, None))
+        if file.read(_SYNC_BYTES) != sync:
+            raise BadContainer(f"no end of a block before byte {file.tell()}")
 
 
 def _columns(kinds: Mapping[str, str]) -> tuple[str, str | None]:

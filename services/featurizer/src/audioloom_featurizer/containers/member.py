@@ -66,12 +66,25 @@ class Member:
     offset: int | None = None
 
 
+Entry: TypeAlias = tuple[Member | None, Iterator[Content]]
+"""A member and its bytes in pieces; None is a member that is left out."""
+
+LEFT_OUT: Entry = (None, iter(()))
+
+
 class Container(ABC):
-    """An open container; members are read by their offset, or by `unpack`."""
+    """An open container; members are read by their offset, or by `unpack`.
+
+    Attributes:
+        left_out: links, encrypted members, names that lead outside and rows without content, as far
+            as the members were listed.
+    """
+
+    left_out = 0
 
     @abstractmethod
-    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
-        """List the members in their order, each with its bytes in pieces.
+    def entries(self) -> Iterator[Entry]:
+        """List the members in their order, and those that are left out.
 
         The bytes of a member can be read until the next member is asked for.
 
@@ -84,28 +97,42 @@ class Container(ABC):
         for number, (member, _) in enumerate(self.entries()):
             if number == MOST_MEMBERS:
                 raise BadContainer(f"more than {MOST_MEMBERS} members")
-            yield member
+            if member is None:
+                self.left_out += 1
+            else:
+                yield member
 
     def unpack(self, wanted: Collection[str]) -> Iterator[tuple[str, Iterator[Content]]]:
         """Read members by their names, in the order of the container; see `entries`."""
-        return ((each.name, content) for each, content in self.entries() if each.name in wanted)
+        for each, content in self.entries():
+            if each is not None and each.name in wanted:
+                yield each.name, content
 
 
-def whole_members(
-    records: Iterable[tuple[str, Content]], size: int
-) -> Iterator[tuple[Member, Iterator[Content]]]:
+def whole_members(records: Iterable[tuple[str, Content | None]], size: int) -> Iterator[Entry]:
     """The entries of a container of *size* bytes whose *records* are read as a whole.
 
     Raises:
-        BadContainer: they are much larger than the container.
+        BadContainer: one is larger than what is read at once, or all are much larger than the
+            container.
     """
     total, most = 0, most_expanded(size)
     for name, content in records:
+        if content is None or (safe := safe_name(name)) is None:
+            yield LEFT_OUT
+            continue
+        check_size("a value of", len(content))
         total += len(content)
-        if len(content) > MOST_READ_BYTES or total > most:
+        if total > most:
             raise BadContainer("values that are much larger than the file")
-        if (safe := safe_name(name)) is not None:
-            yield Member(safe, len(content)), iter((content,))
+        yield Member(safe, len(content)), iter((content,))
+
+
+def check_size(what: str, size: int) -> None:
+    """Raise `BadContainer` for more bytes than are read at once."""
+    if size > MOST_READ_BYTES:
+        most = f"{MOST_READ_BYTES >> 20} MiB"
+        raise BadContainer(f"{what} {size} bytes, more than the {most} that are read")
 
 
 @contextmanager
@@ -159,11 +186,9 @@ class CarefulFile(io.RawIOBase):
 
     def read(self, size: int = -1, /) -> bytes:
         """Read up to *size* bytes; raise `BadContainer` beyond the limit."""
-        if size > MOST_READ_BYTES:
-            raise BadContainer(f"a header that claims {size} bytes")
+        check_size("a header or value that claims", size)
         data = self._file.read(MOST_READ_BYTES + 1 if size < 0 else size)
-        if len(data) > MOST_READ_BYTES:
-            raise BadContainer(f"a header of more than {MOST_READ_BYTES} bytes")
+        check_size("a header or value of at least", len(data))
         self._taken += len(data)
         if self._most is not None and self._taken > self._most:
             raise BadContainer(f"content that is more than {MOST_EXPANSION} times its size")

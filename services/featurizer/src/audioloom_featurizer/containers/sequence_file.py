@@ -7,18 +7,22 @@ those that Python has: zlib (DefaultCodec), gzip and bzip2.
 
 import bz2
 import io
+import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, BinaryIO, cast
 
 from audioloom_featurizer.containers.member import (
+    LEFT_OUT,
     MOST_READ_BYTES,
     BadContainer,
     CarefulFile,
     Container,
     Content,
+    Entry,
     Member,
+    check_size,
     pieces,
     safe_name,
     whole_members,
@@ -58,7 +62,7 @@ class SequenceFile(Container):
         self._sync = self._exactly(_SYNC_BYTES)
         return self._file.tell()
 
-    def entries(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+    def entries(self) -> Iterator[Entry]:
         """See `Container.entries`; members that are not compressed have a place."""
         self._file.seek(self._start)
         if not self._packed and not self._blocks:
@@ -67,7 +71,7 @@ class SequenceFile(Container):
         records = ((self._name(key), _content(value, self._value)) for key, value in found)
         return whole_members(records, self._size)
 
-    def _placed(self) -> Iterator[tuple[Member, Iterator[Content]]]:
+    def _placed(self) -> Iterator[Entry]:
         while (length := self._next_length()) is not None:
             key = self._exactly(self._length("a key", length))
             begin = self._file.tell()
@@ -76,7 +80,9 @@ class SequenceFile(Container):
             if place > end:
                 raise BadContainer(f"a value of {end - place} bytes before byte {place}")
             name = safe_name(self._name(key))
-            if name is not None:
+            if name is None:
+                yield LEFT_OUT
+            else:
                 yield Member(name, end - place, place), self._piece(name, place, end)
             self._file.seek(end)
 
@@ -159,8 +165,9 @@ def _variable(file: CarefulFile | io.BytesIO) -> int:
         length = head
     else:
         length = int.from_bytes(file.read(-112 - head)) if head >= -120 else -1  # noqa: PLR2004
-    if not 0 <= length <= MOST_READ_BYTES:
+    if length < 0:
         raise BadContainer(f"a length of {length}")
+    check_size("a length of", length)
     return length
 
 
@@ -173,22 +180,27 @@ def _content(data: bytes, kind: str) -> bytes:
     return stream.read()
 
 
-def _unpacked(make: Callable[[], Any], data: bytes, most: int) -> bytes:
-    """Decompress by a new object of zlib or bz2."""
+def unpacked(make: Callable[[], Any], data: bytes, most: int) -> bytes:
+    """Decompress by a new object of zlib, bz2 or lzma; raise `BadContainer` beyond *most* bytes."""
     try:
         unpacker = make()
         found: bytes = unpacker.decompress(data, most)
-    except (zlib.error, OSError, ValueError) as error:
+    except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
         raise BadContainer(f"damaged compression ({error})") from error
     if not unpacker.eof:
-        raise BadContainer(f"a value of more than {most} bytes, or the end is missing")
+        large = len(found) >= most
+        raise BadContainer(
+            f"compressed values of more than the {most >> 20} MiB that are read"
+            if large
+            else "compression without its end"
+        )
     return found
 
 
 _CODECS = "org.apache.hadoop.io.compress"
 _DEFAULT = f"{_CODECS}.DefaultCodec"
 CODECS: dict[str, Codec] = {
-    _DEFAULT: partial(_unpacked, zlib.decompressobj),
-    f"{_CODECS}.GzipCodec": partial(_unpacked, partial(zlib.decompressobj, _GZIP)),
-    f"{_CODECS}.BZip2Codec": partial(_unpacked, bz2.BZ2Decompressor),
+    _DEFAULT: partial(unpacked, zlib.decompressobj),
+    f"{_CODECS}.GzipCodec": partial(unpacked, partial(zlib.decompressobj, _GZIP)),
+    f"{_CODECS}.BZip2Codec": partial(unpacked, bz2.BZ2Decompressor),
 }

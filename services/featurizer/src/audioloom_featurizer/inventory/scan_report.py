@@ -20,8 +20,8 @@ from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
 from audioloom_featurizer.inventory.tally import Tally
 from audioloom_featurizer.settings import ScanSettings
 
-SKIPPED = ("hidden", "other", "containers", "elsewhere")
-"""Why files are skipped."""
+SKIPPED = ("hidden", "other", "containers", "left_out", "elsewhere")
+"""Why files, and members of containers, are skipped."""
 CHANGES = ("changed", "gone")
 """Differences from an earlier listing."""
 

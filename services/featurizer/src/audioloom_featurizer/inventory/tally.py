@@ -17,6 +17,8 @@ class Tally:
       (`._x.wav`).
     * other: files skipped because of their suffix.
     * containers: containers skipped, because --containers is not given.
+    * left_out: members of containers that are links, encrypted or without content, or whose names
+      lead outside; the examples are the containers.
     * damaged: containers that are damaged or cannot be read, of which the rest is not listed.
     * elsewhere: files of an fsimage's dump that lie outside the source.
     * sampled: recordings of which a sample was taken.
@@ -34,13 +36,14 @@ class Tally:
 
     def add(self, what: str, names: pa.StringArray) -> None:
         """Count more."""
-        self._add(what, len(names), names.slice(0, _EXAMPLES).to_pylist())
+        self.count(what, len(names), names.slice(0, _EXAMPLES).to_pylist())
 
     def merge(self, other: "Tally") -> None:
         """Add the counts of a part of the scan."""
         for what, count in other.counts.items():
-            self._add(what, count, other.examples[what])
+            self.count(what, count, other.examples[what])
 
-    def _add(self, what: str, count: int, names: list[str]) -> None:
+    def count(self, what: str, count: int, names: list[str]) -> None:
+        """Count more, of which some names are known."""
         self.counts[what] += count
         self.examples[what] = [*self.examples[what], *names][:_EXAMPLES]

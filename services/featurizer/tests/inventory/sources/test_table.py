@@ -115,7 +115,9 @@ def test_names_are_chosen_as_in_a_walk(source: Path, root: Path, tmp_path: Path)
     """Hidden files and other endings are passed over and counted."""
     (tmp_path / "given.csv").write_text("path\nno/._x.wav\n.a/x.wav\nx.txt\nno/s1-take.wav\n")
     result = scan(source, root, inventory=str(tmp_path / "given.csv"))
-    assert {"hidden": 2, "other": 1, "containers": 0, "elsewhere": 0} == result.data["skipped"]
+    assert {"hidden": 2, "other": 1, "containers": 0, "left_out": 0, "elsewhere": 0} == result.data[
+        "skipped"
+    ]
     assert 1 == result.data["recordings"]
 
 
@@ -159,7 +161,9 @@ def test_the_dump_of_an_fsimage(source: Path, root: Path, tmp_path: Path) -> Non
     dump += line(source / "no" / "notes.txt", 7) + line(f"{source}-old/x.wav", 3)
     (tmp_path / "dump.tsv").write_text(dump)
     result = scan(source, root, inventory=str(tmp_path / "dump.tsv"))
-    assert {"hidden": 0, "other": 1, "containers": 0, "elsewhere": 2} == result.data["skipped"]
+    assert {"hidden": 0, "other": 1, "containers": 0, "left_out": 0, "elsewhere": 2} == result.data[
+        "skipped"
+    ]
     rows = rows_of(read_manifest(str(result.text))).to_pylist()
     assert ["no/s1-take.wav"] == [row["path"] for row in rows]
     assert [(44, 1769861100_000000000)] == [(row["size"], row["modified_ns"]) for row in rows]

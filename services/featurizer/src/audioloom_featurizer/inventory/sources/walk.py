@@ -143,7 +143,11 @@ def _members(entry: Entry, itself: pa.StringArray, tally: Tally) -> Iterator[Mem
     """List a container; count it as damaged, or as another file if it holds no recordings."""
     try:
         with open_read(entry.location) as file:
-            yield from open_container(entry.location.name, file, entry.size).members()
+            container = open_container(entry.location.name, file, entry.size)
+            try:
+                yield from container.members()
+            finally:
+                tally.count("left_out", container.left_out, itself.to_pylist())
     except NoRecordings:
         tally.add("other", itself)
     except Unavailable:
