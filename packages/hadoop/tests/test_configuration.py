@@ -81,6 +81,34 @@ def test_later_files_count_more(tmp_path: Path) -> None:
     assert tmp_path / "one" == found.conf
 
 
+def test_a_final_property_stays(tmp_path: Path) -> None:
+    """Whatever stands behind it, in its own file, in another one or in another folder."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    write(one, "yarn-site.xml", a="yarn", b="yarn", c="yarn")
+    write(two, "core-site.xml", a="two", b="two", c="two")
+    (one / "core-site.xml").write_text(
+        "<configuration>"
+        "<property><name>a</name><value>kept</value><final> true </final></property>"
+        '<property name="b" value="kept" final="true"/><property name="b" value="later"/>'
+        "<property><name>c</name><value>open</value><final>false</final></property>"
+        "</configuration>"
+    )
+    environment = {"HADOOP_CONF_DIR": str(one), "YARN_CONF_DIR": str(two)}
+    found = find_hadoop(environment, variables=tuple(environment))
+    assert {"a": "kept", "b": "kept", "c": "yarn"} == found.properties
+
+
+def test_a_property_may_stand_in_attributes(tmp_path: Path) -> None:
+    """As Hadoop 3 allows; an element counts more, as there."""
+    file = tmp_path / "core-site.xml"
+    file.write_text(
+        '<configuration><property name=" a " value=" 1 "/><property name="empty" value=""/>'
+        '<property name="b" value="1"><value>2</value></property><property name="none"/>'
+        "</configuration>"
+    )
+    assert {"a": "1", "empty": "", "b": "2"} == read_properties(file)
+
+
 def test_references_are_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """To other properties, defaults and variables; what leads nowhere or in circles stays."""
     monkeypatch.setenv("PORT_OF_TEST", "8111")

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -30,6 +31,8 @@ _DEFAULTS = {
 
 Address = tuple[str, int]
 """Host and port."""
+
+_Property = tuple[str, str, bool]  # name, value, and whether it is final
 
 
 class NotConfigured(Exception):
@@ -134,10 +137,7 @@ def find_hadoop(
             hint="export HADOOP_CONF_DIR=/etc/hadoop/conf, or wherever the clients of your cluster"
             " have it.",
         )
-    properties: dict[str, str] = {}
-    for file in FILES:
-        for folder in named.values():
-            properties.update(read_properties(folder / file))
+    properties = read_properties(*(folder / file for file in FILES for folder in named.values()))
     for folder in named.values():
         if (folder / "yarn-site.xml").is_file():
             return Hadoop(folder, properties)
@@ -153,22 +153,33 @@ def find_hadoop(
 def of_clients() -> Hadoop:
     """Return core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR, read now; nothing if missing."""
     folder = Path(os.environ.get("HADOOP_CONF_DIR") or "/nonexistent")
-    properties: dict[str, str] = {}
-    for name in FILES[:2]:  # the later one counts, as in Hadoop
-        properties.update(read_properties(folder / name))
-    return Hadoop(folder, properties)
+    return Hadoop(folder, read_properties(*(folder / name for name in FILES[:2])))
 
 
-def read_properties(path: Path) -> dict[str, str]:
-    """Return the properties in one of Hadoop's files, unexpanded; none if the file is missing.
+def read_properties(*paths: Path) -> dict[str, str]:
+    """Return the properties in some of Hadoop's files, unexpanded; none of a file that is missing.
 
-    NotConfigured if it cannot be read.
+    The last value counts, but none after one that is final.
+
+    Raises:
+        NotConfigured: a file cannot be read.
     """
+    properties: dict[str, str] = {}
+    final: set[str] = set()
+    for name, value, is_final in chain.from_iterable(map(_read, paths)):
+        if name not in final:
+            properties[name] = value
+        if is_final:
+            final.add(name)
+    return properties
+
+
+def _read(path: Path) -> list[_Property]:
     try:
         now = path.stat()
         return _parsed(path, now.st_mtime_ns, now.st_size)
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return []
     except (OSError, ET.ParseError) as error:
         raise NotConfigured(
             f"this file of the cluster's configuration cannot be read: {error}",
@@ -178,12 +189,17 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 @lru_cache(maxsize=8)
-def _parsed(path: Path, modified_ns: int, size: int) -> dict[str, str]:
+def _parsed(path: Path, modified_ns: int, size: int) -> list[_Property]:
     # HDFS asks for each file that it writes, so a file is parsed when it has changed.
     del modified_ns, size
     root = ET.fromstring(path.read_bytes())  # noqa: S314 - the administrators' own file
-    pairs = ((each.findtext("name"), each.findtext("value")) for each in root.iter("property"))
-    return {name.strip(): value.strip() for name, value in pairs if name and value is not None}
+    found = []
+    for each in root.iter("property"):
+        # As elements, or as attributes.
+        name, value, final = (each.findtext(of, each.get(of)) for of in ("name", "value", "final"))
+        if name and value is not None:
+            found.append((name.strip(), value.strip(), (final or "").strip() == "true"))
+    return found
 
 
 def unreachable(addresses: Iterable[Address], seconds: float) -> str:
