@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_stage.errors import TryAgain
 from audioloom_storage import locate, publish
 from audioloom_yarn_launcher.monitoring.failure_report import facts_of
 from audioloom_yarn_launcher.rendezvous.causes import Cause
+from audioloom_yarn_launcher.runs import lease
 from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
     AttemptMembers,
@@ -14,7 +16,7 @@ from audioloom_yarn_launcher.runs.attempts import (
     publish_record,
     read_attempts,
 )
-from audioloom_yarn_launcher.runs.lease import Recovered, acquire, recover
+from audioloom_yarn_launcher.runs.lease import Recovered, acquire, recover, wait_for_turn
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.settings import RunSettings
@@ -145,3 +147,30 @@ def test_what_is_committed_is_no_loss(launch: RunSpec, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     assert Recovered(attempts=1) == recover(allowing(launch, 0))
     assert read_attempts(launch.location)[0].ended is None
+
+
+def test_who_was_seen_lives_on_while_the_resource_manager_is_silent(
+    launch: RunSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that fails over answers again a moment later."""
+    monkeypatch.setattr(lease, "LOOK_AGAIN_S", 0.0)
+    answers: list[bool | None] = [True, None, None, False]
+    monkeypatch.setattr(lease, "is_alive", lambda _: answers.pop(0))
+    begun(launch)
+    assert 2 == wait_for_turn(launch)
+    assert [] == answers
+
+
+def test_an_application_of_which_nothing_is_known_is_not_another_machine(
+    launch: RunSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody needs to look there: the ResourceManager did not answer."""
+    monkeypatch.setattr(lease, "is_alive", lambda _: None)
+    begun(launch)
+    with pytest.raises(TryAgain, match="was begun elsewhere"):
+        wait_for_turn(launch)
+    owner = launch.attempt(2).owner.model_copy(update={"application": "application_1_1"})
+    begin(launch.location, launch.attempt(2).model_copy(update={"owner": owner}))
+    with pytest.raises(TryAgain, match="the ResourceManager does not tell"):
+        wait_for_turn(launch)
+    assert 3 == wait_for_turn(launch.model_copy(update={"take_over": 2}))

@@ -51,7 +51,7 @@ def acquire(spec: RunSpec) -> AttemptStarted | None:
 
 def wait_for_turn(spec: RunSpec) -> int | None:
     """Wait until no launcher works on the run; return its next attempt's number. See `acquire`."""
-    folder, reported = spec.location, False
+    folder, seen = spec.location, None
     while True:
         attempts = read_attempts(folder)
         check_same(spec, attempts)
@@ -68,16 +68,15 @@ def wait_for_turn(spec: RunSpec) -> int | None:
         last = attempts[-1] if attempts else None
         if last is None or not last.open:
             return last.number + 1 if last else 1
-        if _is_gone(last, folder, spec.take_over):
+        owner = last.started.owner
+        if _is_gone(last, folder, spec.take_over, seen=owner == seen):
             close_lost(folder, last)
             return last.number + 1
         if not spec.wait:
             raise _busy(last, folder)
-        if not reported:
-            log.info(
-                "another launcher is at work on this run: waiting", owner=str(last.started.owner)
-            )
-            reported = True
+        if seen is None:
+            log.info("another launcher is at work on this run: waiting", owner=str(owner))
+        seen = owner
         time.sleep(LOOK_AGAIN_S)
 
 
@@ -137,18 +136,30 @@ def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Ca
     return last.loss
 
 
-def _is_gone(last: Attempt, folder: Location, take_over: int | None) -> bool:
-    alive = is_alive(last.started.owner)
-    if alive is None and take_over != last.number:
+def _is_gone(last: Attempt, folder: Location, take_over: int | None, *, seen: bool) -> bool:
+    """Return whether the owner of an attempt is gone; it lives on if it was *seen* a moment ago."""
+    owner = last.started.owner
+    alive = is_alive(owner)
+    if alive is None and seen:
+        return False
+    if alive is not None or take_over == last.number:
+        return not alive
+    if owner.application is not None:
         raise TryAgain(
-            f"attempt {last.number} of this run was begun elsewhere and has no end",
+            "the ResourceManager does not tell whether this run is at work",
             where=folder,
-            expected="an end, or a launcher of this machine that can be asked",
-            found=f"{last.started.owner}, begun {last.started.started}",
-            hint="Look there whether it lives. If it is gone, run this again with"
-            f" --take-over {last.number}",
+            expected=f"an answer about {owner.application}, which began attempt {last.number}",
+            hint="Run this again when it answers (with Kerberos, after kinit), or with"
+            f" --take-over {last.number} if the application is gone.",
         )
-    return not alive
+    raise TryAgain(
+        f"attempt {last.number} of this run was begun elsewhere and has no end",
+        where=folder,
+        expected="an end, or a launcher of this machine that can be asked",
+        found=f"{owner}, begun {last.started.started}",
+        hint="Look there whether it lives. If it is gone, run this again with"
+        f" --take-over {last.number}",
+    )
 
 
 def _busy(last: Attempt, folder: Location) -> TryAgain:
