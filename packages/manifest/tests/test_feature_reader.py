@@ -114,6 +114,36 @@ def test_rows_beyond_the_limit_are_not_read(
     assert (6, 6) == (sample.windows, sample.pictures["a"].windows)
 
 
+def repeated(rows: int, path: str = "a.wav") -> bytes:
+    """A features file of equal windows, which take few bytes in it, in one row group."""
+    zeros = pa.array(np.zeros(rows, np.int32))
+    table = pa.Table.from_pylist([window("a")], features_schema(FEATURE)).take(zeros)
+    paths = pa.DictionaryArray.from_arrays(zeros, [path])
+    out = io.BytesIO()
+    table = table.set_column(table.schema.get_field_index("path"), "path", paths)
+    pq.write_table(table, out, row_group_size=rows, store_schema=False)
+    return out.getvalue()
+
+
+def test_texts_that_repeat_take_little_memory(root: Location) -> None:
+    """A few kilobytes of a file may hold gigabytes of text, which are never there at once."""
+    opened = run(root, repeated(10_000, path="p" * 20_000), labels={"a": 10_000})
+    before = pa.default_memory_pool().max_memory()
+    sample = read_feature_sample(opened)
+    assert (10_000, 12) == (sample.windows, sample.pictures["a"].windows)
+    assert pa.default_memory_pool().max_memory() <= max(before, 100 << 20)
+
+
+def test_values_that_repeat_are_counted_as_they_are_read(
+    root: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row group of more values than are read at once is left out, however few bytes it takes."""
+    monkeypatch.setattr(feature_reader, "_MOST_GROUP_BYTES", 100_000)
+    data = repeated(10_000)
+    assert len(data) < 50_000
+    assert 0 == read_feature_sample(run(root, data)).windows
+
+
 def test_a_picture_is_the_distance_from_the_mean(root: Location) -> None:
     """Of each coefficient by itself, over all labels, without padding and values not finite."""
     high = values([1, 1, 1, float("nan")], [5, 5, 5, 5])

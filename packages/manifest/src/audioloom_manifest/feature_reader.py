@@ -19,6 +19,7 @@ from audioloom_manifest.parquet import LEDGER, feature_bytes, features_schema, o
 from audioloom_manifest.reader import Opened
 
 _MOST_ROWS = 200_000
+_BATCH_ROWS = 1024
 _MOST_LABELS = 12
 _MOST_WINDOWS = 24  # of a label, for its picture
 _AT_ONCE = 12  # of one row group, so that several recordings make the picture
@@ -52,18 +53,26 @@ def read_feature_sample(opened: Opened[FeaturesManifest], files: int = FILES) ->
 def _read(where: Location, sample: FeatureSample, values: "_Values") -> None:
     """Count the rows of a file up to a limit, and keep the values of some of them."""
     name, left, path = values.feature.name, _MOST_ROWS // sample.files, None
+    labels = {label: label for label in values.wanted}
     with open_parquet(where, features_schema(values.feature)) as file:
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
-            if left <= 0 or group.total_byte_size > _MOST_GROUP_BYTES:
+            size = max(group.total_byte_size, group.num_rows * feature_bytes(values.feature))
+            if left <= 0 or size > _MOST_GROUP_BYTES:
                 break
-            wanted = number < max(1, _MOST_GROUPS // sample.files) and any(values.wanted.values())
-            columns = [*_COLUMNS, name] if wanted else _COLUMNS
-            table = file.read_row_group(number, columns=columns, use_threads=False)
-            rows = table.select(_COLUMNS).slice(0, left).to_pylist()
-            left -= len(rows)
-            path = _count(sample, rows, path)
-            if wanted:
+            # In batches, for repeated texts take no bytes in the file.
+            rows: list[tuple[str | None, int]] = []
+            for batch in file.iter_batches(
+                _BATCH_ROWS, row_groups=[number], columns=_COLUMNS, use_threads=False
+            ):
+                part = batch.slice(0, left).to_pylist()
+                left -= len(part)
+                path = _count(sample, part, path)
+                rows += [(labels.get(row["label"]), row["valid_frames"]) for row in part]
+                if left <= 0:
+                    break
+            if number < max(1, _MOST_GROUPS // sample.files) and any(values.wanted.values()):
+                table = file.read_row_group(number, columns=[name], use_threads=False)
                 values.keep(table[name], rows)
 
 
@@ -95,18 +104,23 @@ class _Values:
         )
         self._parts: dict[str | None, list[Any]] = defaultdict(list)
 
-    def keep(self, column: pa.ChunkedArray, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Keep the values of some rows of each label that lacks windows, spread evenly."""
+    def keep(self, column: pa.ChunkedArray, rows: Sequence[tuple[str | None, int]]) -> None:
+        """Keep the values of some rows of each label that lacks windows, spread evenly.
+
+        Args:
+            column: the values of a row group.
+            rows: the label and the recorded frames of its first rows.
+        """
         shape, dtype = self.feature.shape, np.dtype(self.feature.dtype).newbyteorder("<")
         for label, wanted in self.wanted.items():
-            of_label = [n for n, row in enumerate(rows) if label in (None, row["label"])]
+            of_label = [n for n, (other, _) in enumerate(rows) if label in (None, other)]
             count = min(wanted, _AT_ONCE, len(of_label))
             if not count:
                 continue
             places = [of_label[len(of_label) * n // count] for n in range(count)]
             data = b"".join(column.take(places).to_pylist())
             found = np.frombuffer(data, dtype).astype(np.float32).reshape(count, *shape)
-            recorded = np.array([rows[place]["valid_frames"] for place in places])[:, None]
+            recorded = np.array([rows[place][1] for place in places])[:, None]
             padding = (np.arange(shape[1]) >= recorded)[:, None, :]
             sizes = np.abs(found) if shape[0] == 1 else found  # samples have mean 0
             self._parts[label].append(_masked.array(sizes, mask=padding | ~np.isfinite(found)))
