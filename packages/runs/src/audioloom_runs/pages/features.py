@@ -64,7 +64,9 @@ def _labels(manifest: FeaturesManifest, sample: FeatureSample) -> list[Markup | 
         windows[None] = without
     if not windows:
         return [note("There are no windows.")]
-    totals: Counter[str | None] = sum(sample.recordings.values(), Counter())
+    totals: Counter[str | None] = Counter()
+    for each in sample.recordings.values():  # not `sum`, which copies the whole at every label
+        totals.update(each)
     del totals[None]
     groups = [group for group, _ in totals.most_common(_MOST_GROUPS)]
     most = max((max(each.values()) for each in sample.recordings.values()), default=1)
