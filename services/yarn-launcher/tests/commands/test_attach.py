@@ -1,12 +1,20 @@
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_storage import locate
+from audioloom_storage import Location, Unavailable, locate
+from audioloom_yarn_launcher.commands import attach
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.monitoring.run_status import locate_run
+from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run
+from audioloom_yarn_launcher.rendezvous.causes import Cause
+from audioloom_yarn_launcher.runs.attempts import begin, publish_record
+from audioloom_yarn_launcher.runs.layout import now
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
+from audioloom_yarn_launcher.settings import RunOnlySettings
 from launcher_processes import finish
+from structlog.testing import capture_logs
 
 APPLICATION = "application_1700000000000_0001"
 
@@ -52,6 +60,32 @@ def test_a_run_that_goes_on_is_waited_for(launches: Any) -> None:
     launches.go()
     assert (0, str(folder)) == finish(attached)[:2]
     assert (0, str(folder)) == finish(process)[:2]
+
+
+def test_a_storage_that_is_away_for_a_while_ends_no_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run may go on without it."""
+    spec = RunSpec(name="r", folder=locate(tmp_path).uri, command=("train",), launch="a" * 32)
+    started = spec.attempt(1)
+    assert begin(spec.location, started)
+    read, reads = attach.run_status.read_run_status, iter([False, True, True, False])
+
+    def read_later(folder: Location) -> RunStatus:
+        if next(reads):
+            raise Unavailable("for a while")
+        view = read(folder)
+        cause = Cause("exit", "it hurts", 3)
+        if not view.over:
+            publish_record(folder, started.end(cause, told=cause, ended=now()))
+        return view
+
+    monkeypatch.setattr(attach.run_status, "read_run_status", read_later)
+    monkeypatch.setattr(attach, "LOOK_EVERY_S", 0.0)
+    with capture_logs() as logs:
+        result = attach.attach_run(RunOnlySettings(run=str(tmp_path)))
+    assert (3, "it hurts") == (result.exit_code, result.problem)
+    assert ["for a while"] == [each["found"] for each in logs if "found" in each]
 
 
 def test_a_run_whose_launcher_was_killed_can_be_tried_again(launches: Any) -> None:

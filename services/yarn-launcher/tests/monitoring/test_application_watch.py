@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from audioloom_stage.errors import TryAgain
 from audioloom_stage.exit_codes import exit_code
-from audioloom_storage import locate
+from audioloom_storage import Unavailable, locate
 from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.monitoring import application_watch
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
@@ -149,3 +149,24 @@ def test_what_containers_are_waited_for_is_told_once(
         ApplicationWatch(cluster, locate(tmp_path), "l", "application_1_1", SignalState()).wait()
     assert ["no GPUs", "no memory"] == [each["because"] for each in logs if "because" in each]
     assert [] == reasons
+
+
+def test_a_storage_that_is_away_for_a_while_ends_no_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on without its client; that its records cannot be read is told once."""
+    monkeypatch.setattr(application_watch, "FIRST_READ_S", 0.0)
+    monkeypatch.setattr(application_watch, "LOOK_EVERY_S", 0.0)
+    away = ["for a while", "still"]
+
+    def read_attempts(_: object) -> list[Any]:
+        if away:
+            raise Unavailable(away.pop(0))
+        return []
+
+    monkeypatch.setattr(application_watch, "read_attempts", read_attempts)
+    cluster: Any = Ends(["RUNNING", "RUNNING", "RUNNING", "FINISHED"])
+    watch = ApplicationWatch(cluster, locate(tmp_path), "l", "application_1_1", SignalState())
+    with capture_logs() as logs:
+        assert "FINISHED" == watch.wait().report.state
+    assert ["for a while"] == [each["found"] for each in logs if "found" in each]

@@ -9,7 +9,7 @@ from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_stage.errors import InputMissing
 from audioloom_stage.logs import bind
 from audioloom_stage.result import JSON, Result
-from audioloom_storage import Location, exists
+from audioloom_storage import Location, Unavailable, exists
 
 from audioloom_yarn_launcher.monitoring import run_status
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
@@ -63,10 +63,17 @@ def _wait_here(view: run_status.RunStatus) -> Result:
         )
     if not view.over and view.last is not None:
         log.info("waiting for the run, which goes on without us", of=str(view.last.started.owner))
+    unread = False
     with shown_beside(view.folder, HINT):
         while not view.over:
             time.sleep(LOOK_EVERY_S)
-            view = run_status.read_run_status(view.folder)
+            try:
+                view = run_status.read_run_status(view.folder)
+                unread = False
+            except Unavailable as error:  # while the storage is away, the run may go on
+                if not unread:
+                    log.warning("the records of the run cannot be read: waiting", found=str(error))
+                unread = True
     last = view.last
     if last is None:
         return result_of(view.folder)

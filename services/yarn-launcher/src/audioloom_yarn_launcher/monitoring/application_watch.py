@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import structlog
 from audioloom_stage.errors import TryAgain
-from audioloom_storage import Location
+from audioloom_storage import Location, Unavailable
 
 from audioloom_yarn_launcher.errors import ResourceManagerDown
 from audioloom_yarn_launcher.rendezvous.messages import Stop
@@ -44,6 +44,8 @@ class ApplicationWatch:
     _begun: float = 0.0
     _since: float = field(default_factory=time.monotonic)
     _silent: bool = False
+    _unread: bool = False
+    _attempts: tuple[Attempt, ...] = ()
     _running: bool = False
 
     def _stop(self) -> Stop:
@@ -67,10 +69,10 @@ class ApplicationWatch:
             if self.heard.left:
                 return None
             if time.monotonic() >= read:
-                attempts = self._attempts()
-                if until_begun and attempts:
+                self._read_attempts()
+                if until_begun and self._attempts:
                     return None
-                self._tell_shortage(attempts)
+                self._tell_shortage()
                 read, pause = time.monotonic() + pause, min(1.2 * pause, MOST_READ_S)
             if time.monotonic() >= deadline and (self._running or not self.start_s):
                 log.warning("the application waits for its first container, and goes on waiting")
@@ -78,7 +80,8 @@ class ApplicationWatch:
             time.sleep(LOOK_EVERY_S)
 
     def _ending(self, report: Application) -> ApplicationEnd:
-        return ApplicationEnd(self.application, report, self._attempts(), self.heard.number)
+        attempts = self._known_attempts()
+        return ApplicationEnd(self.application, report, attempts, self.heard.number)
 
     def _report(self) -> Application | None:
         try:
@@ -116,7 +119,17 @@ class ApplicationWatch:
             hint="Run the same command again later, or give another --queue.",
         )
 
-    def _attempts(self) -> tuple[Attempt, ...]:
+    def _read_attempts(self) -> None:
+        """Read the attempts again; while the storage is away, the run may go on without it."""
+        try:
+            self._attempts = self._known_attempts()
+            self._unread = False
+        except Unavailable as error:
+            if not self._unread:
+                log.warning("the records of the run cannot be read: waiting", found=str(error))
+            self._unread = True
+
+    def _known_attempts(self) -> tuple[Attempt, ...]:
         every = read_attempts(self.folder)
         found = tuple(each for each in every if each.started.launch == self.launch)
         for each in found:
@@ -140,9 +153,9 @@ class ApplicationWatch:
         elif attempt.ended and attempt.ended.cause and attempt.ended.restarts:
             log.warning(attempt.ended.cause.text, attempt=number, restarting=True)
 
-    def _tell_shortage(self, attempts: tuple[Attempt, ...]) -> None:
+    def _tell_shortage(self) -> None:
         """Log the reason for missing containers whenever it changes."""
-        last = attempts[-1] if attempts else None
+        last = self._attempts[-1] if self._attempts else None
         waits = last is not None and last.formed is None and last.ended is None
         if not waits or time.monotonic() < self._begun + TELL_AFTER_S:
             return
