@@ -7,10 +7,19 @@ from audioloom_yarn_launcher.commands.logs import show_logs
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.errors import BadRecord, NoRun
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status
-from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, publish_record
+from audioloom_yarn_launcher.runs.application import ApplicationEnd, close_record
+from audioloom_yarn_launcher.runs.attempts import (
+    AttemptEnd,
+    AttemptStarted,
+    begin,
+    publish_record,
+    read_attempts,
+)
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Submission, read_submissions, record_submission
 from audioloom_yarn_launcher.settings import LogsSettings, StatusSettings
+from audioloom_yarn_launcher.yarn.resource_manager import Application
 
 Answers = Callable[[int, object], None]
 
@@ -118,6 +127,27 @@ def test_what_has_begun_or_is_older_than_the_last_attempt_waits_no_more(
     assert "failed" == view.state
     assert view.pending is not None
     assert "no such luck" in view.pending.because
+
+
+def test_the_reason_of_a_coordinator_is_its_run_s_if_it_recorded_none(tmp_path: Path) -> None:
+    """It may have been unable to write, and told only YARN why; and so what YARN itself tells."""
+    for number, told, code, cause in (
+        (1, "exit 77: no right to write", 77, "no right to write (application_1_a FAILED)"),
+        (2, "", 75, "the application ended, and did not say why (application_1_a FAILED: no "),
+    ):
+        common = {"attempt": number, "generation": number - 1, "launch": "a" * 32}
+        begun = {"on": "yarn", "size": 2, "command": ("train",), "working_folder": "/"}
+        owner = this_process()
+        started = AttemptStarted(**common, **begun, started=now(), owner=owner)
+        begin(locate(tmp_path), started)
+        attempts = read_attempts(locate(tmp_path))
+        ending = ApplicationEnd("application_1_a", Application("FAILED", told), attempts)
+        found = close_record(locate(tmp_path), ending)
+        assert found is not None
+        assert (code, True) == (found.exit_code, found.text.startswith(cause))
+        last = read_attempts(locate(tmp_path))[-1].ended
+        assert last is not None
+        assert code == last.exit_code
 
 
 def test_what_was_committed_does_not_wait(tmp_path: Path, answers: Answers) -> None:

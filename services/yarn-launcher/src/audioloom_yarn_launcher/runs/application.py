@@ -53,13 +53,9 @@ class Pending:
             return "the ResourceManager knows nothing of it any more"
         if not found.ended:
             return application_errors.why_it_waits(found.state, found.diagnostics)
-        told = application_errors.coordinator_outcome(found.diagnostics)
-        if told is not None:
-            return told[1]
-        error = application_errors.explain(
-            found.diagnostics, application=self.submission.application
-        )
-        return f"{error.summary}: {error.found}"
+        application = self.submission.application
+        error = application_errors.end_error(found.diagnostics, application=application)
+        return f"{error.summary}: {error.found}" if error.found else error.summary
 
 
 def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | None:
@@ -168,10 +164,11 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
         cause = Cause("interrupted", text, exit_code=128 + ending.stopped_by)
     else:
         told, application = ending.report.diagnostics, ending.application
-        error = application_errors.explain(told, application=application, last_words=last_words)
+        error = application_errors.end_error(told, application=application, last_words=last_words)
         if last is None:
             raise error
-        text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"
+        yarn = f"{application} {ending.report.state}"
+        text = f"{error.summary} ({f'{yarn}: {error.found}' if error.found else yarn})"
         cause = Cause("launcher-lost", text, int(exit_code(error)) or TRY_AGAIN)
     if last is not None:
         publish_record(folder, last.started.end(cause, told=cause, ended=now()))

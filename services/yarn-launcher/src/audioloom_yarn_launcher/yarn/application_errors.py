@@ -119,10 +119,20 @@ def coordinator_outcome(diagnostics: str) -> tuple[int, str] | None:
 
 
 def refusal(code: int, text: str, *, application: str) -> errors.StageError:
-    """Return the error that stopped our coordinator before its first attempt."""
+    """Return the error with which our coordinator ended an application."""
     hint = f"yarn logs -applicationId {application}"
     kind = next((kind for kind in _REFUSALS if exit_code(kind()) == code), ApplicationLost)
     return kind(text, where=application, hint=hint)
+
+
+def end_error(
+    diagnostics: str, *, application: str, last_words: Callable[[str], str] = lambda _: ""
+) -> errors.StageError:
+    """Return the error for the end of an application: the coordinator's own if it told one."""
+    told = coordinator_outcome(diagnostics)
+    if told is not None:
+        return refusal(*told, application=application)
+    return explain(diagnostics, application=application, last_words=last_words)
 
 
 def explain(
