@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from audioloom_audio import ExtractionSettings, Feature, LogMel, Mfcc, Waveform
-from audioloom_featurizer.extraction.agreement import Stored, compare
+from audioloom_featurizer.extraction import members
+from audioloom_featurizer.extraction.agreement import Stored, compare, compare_features
+from audioloom_featurizer.verification import need_recordings
+from audioloom_manifest.reader import read_manifest
 from audioloom_storage import locate
-from featurizer_work import extracted, write_wav
+from featurizer_containers import make_tgz
+from featurizer_work import extracted, run, scan, write_wav
 
 QUIET = 1e-3
 
@@ -93,3 +98,24 @@ def test_comparisons_add_up(tmp_path: Path) -> None:
     assert "a.wav, window 1 of channel -1" == found.where
     (unread,) = found.unread
     assert unread.startswith("b.wav: expected to read it again, found missing")
+
+
+def test_a_container_is_unpacked_once_for_all_its_recordings(
+    source: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of them are compared."""
+    (tmp_path / "packed").mkdir()
+    contents = {str(each.relative_to(source)): each.read_bytes() for each in source.rglob("*.wav")}
+    make_tgz(tmp_path / "packed" / "a.tgz", contents)
+    scanned = str(scan(tmp_path / "packed", root, containers=True).text)
+    opened = read_manifest(str(run(scanned).text), "features")
+    unpacked: list[str] = []
+    before = members.open_container
+
+    def count(path: str, *more: Any) -> Any:
+        unpacked.append(path)
+        return before(path, *more)
+
+    monkeypatch.setattr(members, "open_container", count)
+    assert 7 == compare_features(opened, need_recordings(opened), 7).recordings
+    assert ["a.tgz"] == unpacked

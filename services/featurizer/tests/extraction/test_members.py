@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from audioloom_featurizer.containers.member import BadContainer
 from audioloom_featurizer.errors import NoRecordings, NothingReadable
 from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction.members import Members
-from audioloom_featurizer.sandbox.messages import Heartbeat
+from audioloom_featurizer.sandbox.messages import Heartbeat, Refusal
 from audioloom_featurizer.settings import RetrySettings, VerifySettings
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_storage import Unavailable, locate
@@ -180,6 +181,75 @@ def test_a_container_is_opened_once(
                 assert LIMIT - 3 == file.seek(-3, 2)
                 assert 3 == len(file.read(10))
     assert [name] == opening
+
+
+def test_no_more_is_unpacked_than_is_wanted(tmp_path: Path) -> None:
+    """A few members of a large container cost what lies before them."""
+    contents = {f"{number}.wav": os.urandom(LIMIT) for number in range(5)}
+    path = make_tgz(tmp_path / "a.tgz", contents)
+    rows = rows_of(path, {name: contents[name] for name in ("0.wav", "1.wav")})
+    heartbeat = Heartbeat()
+    with closing(Members(locate(tmp_path), rows, heartbeat)) as members, members.open(rows[0]):
+        pass
+    assert (heartbeat.read().offset or 0) < 4 * LIMIT
+
+
+def test_many_containers_are_looked_up_by_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their members are not searched for in all rows each time."""
+    paths = [make_tgz(tmp_path / f"{n:03d}.tgz", {"a.wav": b"x"}) for n in range(100)]
+    rows = [row for path in paths for row in rows_of(path, {"a.wav": b"x"})]
+    asked: list[str] = []
+    before = members_module.file_of
+
+    def count(source: Any, path: str, member: str | None) -> Any:
+        asked.append(path)
+        return before(source, path, member)
+
+    monkeypatch.setattr(members_module, "file_of", count)
+    with closing(Members(locate(tmp_path), rows, Heartbeat())) as members:
+        for row in rows:
+            with members.open(row) as file:
+                assert b"x" == file.read()
+    assert len(asked) < 500
+
+
+@pytest.mark.parametrize(
+    ("name", "stage", "expected"),
+    [
+        ("a.tgz", "open", [2, 3, 4]),
+        ("a.parquet", "open", [2, 3, 4]),
+        ("a.tgz", "samples", [2]),
+        ("a.zip", "open", [2]),
+    ],
+)
+def test_one_death_at_unpacking_refuses_the_whole_container(
+    tmp_path: Path, name: str, stage: Any, expected: list[int]
+) -> None:
+    """Any member may be to blame; otherwise a container of thousands kills thousands of processes.
+
+    What comes from a member itself costs that member alone.
+    """
+    inside = {f"{number}.wav": b"x" for number in range(3)}
+    rows = rows_of(tmp_path / "A.tgz", {"a": b"", "b": b""}) + rows_of(tmp_path / name, inside)
+    rows += rows_of(tmp_path / "b.tgz", {"a": b""})
+    refusal = Refusal("decoder_memory", stage, None, "too large", retryable=True)
+    members = Members(locate(tmp_path), rows, Heartbeat())
+    assert dict.fromkeys(expected, refusal) == members.refused_unread({2: refusal})
+
+
+def test_a_container_that_was_mended_is_no_recording(tmp_path: Path) -> None:
+    """Its bytes would be decoded as noise with --raw-format."""
+    path = make_tar(tmp_path / "a.tar", {"a.wav": b"x" * 5000})
+    row = rows_of(path, {"a.wav": b""})[0]
+    row |= {"path": "a.tar", "member": None, "size": path.stat().st_size}
+    with (
+        closing(Members(locate(tmp_path), [row])) as members,
+        pytest.raises(BadContainer, match="scan again"),
+        members.open(row),
+    ):
+        pass
 
 
 def test_members_before_the_damage_are_read(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Compute recordings again by librosa and compare the values with those that are stored."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -80,10 +80,12 @@ def compare(
     source: Location,
     settings: ExtractionSettings,
     heartbeat: Heartbeat | None = None,
+    rows: Sequence[Row] = (),
 ) -> Comparison:
     """Compare stored windows with those of librosa, which computes the same windows.
 
-    With the settings' `windows` "first", the stored windows are the first ones.
+    With the settings' `windows` "first", the stored windows are the first ones. With the *rows* of
+    all recordings, and these in the order of paths, each container is unpacked once.
 
     Raises:
         MissingLibrary: librosa is not installed here.
@@ -91,8 +93,8 @@ def compare(
     by_librosa = replace(settings, engine="librosa", dtype="float32", normalise="none")
     resolve_engine(by_librosa)  # imports librosa, which takes seconds, before any recording
     found = Comparison()
-    for each in stored:
-        with closing(Members(source, [each.row], heartbeat)) as members:
+    with closing(Members(source, rows, heartbeat)) as members:
+        for each in stored:
             _compare_one(each, members, settings, by_librosa, found)
     return found
 
@@ -109,10 +111,14 @@ def compare_features(
         MissingLibrary: librosa is not installed here.
     """
     settings = settings_from_recipe(features.manifest.recipe, function)
-    chosen = dict(smallest_digests(_files_of_paths(features), sample))
+    chosen = dict(sorted(smallest_digests(_files_of_paths(features), sample)))
+    listed = read_recordings(inventory_location(recordings), chosen)
+    # A copy has a new time: compare values.
+    rows = [{**row, "modified_ns": None} for batch in listed for row in batch.to_pylist()]
+    source = locate(recordings.manifest.recipe.source)
     with progress(len(chosen), "comparing", "recordings") as bar:
-        stored = bar.over(_stored(features, recordings, chosen))
-        return compare(stored, locate(recordings.manifest.recipe.source), settings)
+        stored = bar.over(_stored(features, rows, chosen))
+        return compare(stored, source, settings, rows=rows)
 
 
 def _files_of_paths(features: Opened[FeaturesManifest]) -> Iterator[tuple[str, str]]:
@@ -126,19 +132,17 @@ def _files_of_paths(features: Opened[FeaturesManifest]) -> Iterator[tuple[str, s
 
 def _stored(
     features: Opened[FeaturesManifest],
-    recordings: Opened[RecordingsManifest],
+    rows: Sequence[Row],
     chosen: Mapping[str, str],
 ) -> Iterator[Stored]:
-    listed = read_recordings(inventory_location(recordings), chosen)
-    rows = {row["path"]: row for batch in listed for row in batch.to_pylist()}
+    by_path = {row["path"]: row for row in rows}
     by_file: dict[str, list[str]] = defaultdict(list)
     for path, file in chosen.items():
         by_file[file].append(path)
     feature = features.manifest.recipe.feature
     for file, paths in by_file.items():
         for path, windows in read_stored(features.folder, file, feature, paths):
-            # A copy has a new time: compare values.
-            yield Stored({**rows[path], "modified_ns": None}, windows)
+            yield Stored(by_path[path], windows)
 
 
 def _compare_one(

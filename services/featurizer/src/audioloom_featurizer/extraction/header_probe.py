@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 
 from audioloom_audio import AudioError, ExtractionSettings, Recording, extract
 from audioloom_manifest.kinds import FeaturesManifest
@@ -32,7 +33,10 @@ def probe(source: Location, inventory: Location, settings: ExtractionSettings) -
     The recordings are those whose paths have the smallest digests.
     """
     listed = chain.from_iterable(batch.to_pylist() for batch in read_batches(inventory))
-    rows = [row for _, row in smallest_digests(((row["path"], row) for row in listed), PROBED)]
+    chosen = sorted(  # so that members of a container follow each other
+        smallest_digests(((row["path"], row) for row in listed), PROBED), key=itemgetter(0)
+    )
+    rows = [row for _, row in chosen]
     task = pickle.dumps(partial(read_headers, source, settings))
     answer: list[Recording] = pickle.loads(  # noqa: S301 - from our own process
         run_supervised(task, WorkerLimits(seconds=60), pickle.dumps(rows))
@@ -49,12 +53,12 @@ def read_headers(
 ) -> list[Recording]:
     """Read the headers of these rows of an inventory; the task of a supervised process."""
     found = []
-    blamed = (history or CrashHistory()).blamed
     with closing(Members(source, rows, heartbeat)) as members:
+        unread = members.refused_unread((history or CrashHistory()).blamed)
         for number, row in enumerate(rows):
             members.heartbeat.start(number)
             with suppress(StorageError, BadContainer, AudioError):
-                if number not in blamed:
+                if number not in unread:
                     with members.open(row) as file, extract(file, settings, name=row["path"]) as it:
                         found.append(it.recording)
             members.heartbeat.finish()

@@ -4,8 +4,10 @@ A container that is read in sequence is unpacked to scratch disk when its first 
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from typing import IO, BinaryIO, cast
 
 from audioloom_storage import Location, StorageError, open_read, stat
@@ -18,7 +20,7 @@ from audioloom_featurizer.containers.formats import (
 from audioloom_featurizer.containers.member import BadContainer, Container, Slice
 from audioloom_featurizer.inventory.parquet import Row
 from audioloom_featurizer.inventory.paths import file_of
-from audioloom_featurizer.sandbox.messages import Heartbeat, MonitoredFile
+from audioloom_featurizer.sandbox.messages import Heartbeat, MonitoredFile, Refusal
 
 IN_MEMORY_BYTES = 8 << 20
 
@@ -27,7 +29,7 @@ class Members:
     """Opens the recordings of a unit, in any order; keeps the last container open.
 
     The *source* is the folder of the recordings, or the container that holds them; the *rows* are
-    all rows of the unit.
+    all rows of the unit, in the order of their paths.
     """
 
     def __init__(
@@ -41,6 +43,24 @@ class Members:
     def where(self, row: Row) -> Location:
         """The file that holds a recording."""
         return file_of(self._source, row["path"], row["member"])
+
+    def refused_unread(self, blamed: Mapping[int, Refusal]) -> dict[int, Refusal]:
+        """The *blamed* recordings, and those that follow one whose container was not unpacked.
+
+        All wanted members are unpacked when the first is opened, and any of them may be to blame:
+        to try each in turn would take a process for each.
+        """
+        found: dict[int, Refusal] = {}
+        for number, row in enumerate(self._rows):
+            before = found.get(number - 1)
+            if number in blamed:
+                found[number] = blamed[number]
+            elif before is not None and before.stage == "open" and row["member"] is not None:
+                place = self.where(row)
+                same = self.where(self._rows[number - 1]) == place
+                if same and read_in_sequence(place.name, row["offset"]):
+                    found[number] = before
+        return found
 
     @contextmanager
     def open(self, row: Row) -> Iterator[IO[bytes]]:
@@ -71,23 +91,28 @@ class Members:
 
     def _container(self, row: Row) -> "_Opened":
         place = self.where(row)
-        if self._open is None or self._place != place:
+        if self._open is None or self._place != place or row["member"] not in self._open.wanted:
             self.close()
-            inside = {
-                each["member"]: each["size"]
-                for each in self._rows
-                if each["member"] is not None and self.where(each) == place
-            }
-            self._open = _Opened(place, inside, self.heartbeat)
+            wanted = {**self._inside.get(place, {}), row["member"]: row["size"]}
+            self._open = _Opened(place, wanted, self.heartbeat)
             self._place = place
         return self._open
+
+    @cached_property
+    def _inside(self) -> Mapping[Location, dict[str, int]]:
+        """The members of each container, with their sizes."""
+        found: defaultdict[Location, dict[str, int]] = defaultdict(dict)
+        for row in self._rows:
+            if row["member"] is not None:
+                found[self.where(row)][row["member"]] = row["size"]
+        return found
 
 
 class _Opened:
     """An open container, of which the members of a unit are wanted."""
 
     def __init__(self, where: Location, wanted: dict[str, int], heartbeat: Heartbeat) -> None:
-        self._name, self._wanted, self._heartbeat = where.name, wanted, heartbeat
+        self._name, self.wanted, self._heartbeat = where.name, wanted, heartbeat
         self._size = stat(where).size
         self._file = open_read(where)
         self._scratch = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115 - `close` does
@@ -102,7 +127,7 @@ class _Opened:
             return cast("IO[bytes]", Slice(self._file, offset, size))
         if read_in_sequence(self._name, offset):
             if not self._places and self._damage is None:
-                self._unpack(self._wanted)
+                self._unpack(self.wanted)
         else:
             self._scratch.seek(0)
             self._scratch.truncate()
@@ -124,6 +149,8 @@ class _Opened:
                 self._container = open_container(self._name, monitored, self._size)
             for name, content in self._container.unpack(wanted):
                 self._keep(name, content, wanted[name])
+                if wanted.keys() <= self._places.keys():
+                    break
         except BadContainer as damage:
             self._damage = damage
 
@@ -138,10 +165,13 @@ class _Opened:
 
 
 def _refuse_damaged(row: Row, file: BinaryIO) -> None:
-    """Say what is wrong with a container that could not be listed to its end."""
+    """Say what is wrong with a container that could not be listed to its end.
+
+    Raises:
+        BadContainer: it is still damaged, or was mended: its own bytes are no recording.
+    """
     if container_suffix(row["path"]) is None:
         return
     for _ in open_container(row["path"], file, row["size"]).members():
         pass
-    with suppress(OSError):
-        file.seek(0)
+    raise BadContainer("one that can be read now: scan again")

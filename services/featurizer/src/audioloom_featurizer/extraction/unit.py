@@ -108,9 +108,10 @@ def _outcomes(
         if history.suspect is not None:
             with _extracted(context, members, history.suspect, rows[history.suspect]):
                 pass
+        unread = members.refused_unread(history.blamed)
         for number, row in enumerate(rows):
-            if number in history.blamed:
-                yield refused(row, history.blamed[number])
+            if number in unread:
+                yield refused(row, unread[number])
             else:
                 with _extracted(context, members, number, row) as outcome:
                     yield outcome
