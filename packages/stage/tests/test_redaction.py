@@ -309,9 +309,17 @@ def test_a_text_of_words_stays(text: str) -> None:
     ["a", "a=", "password=", "password='", "token=[ ", "x://", "-p ", "eyJ", "\\", "a:?", ": ",
      "-u a", "--user='a:", "<name>secret</name>", "<name> ", "token=b'", "--token --Z",
      "Basic aaaaaa",
-     "basic a", "-----BEGIN PRIVATE KEY-----", "jdbc:a:a:a/", "authorization:", '"', "bearer "],
+     "basic a", "-----BEGIN PRIVATE KEY-----", "jdbc:a:a:a/", "authorization:", '"', "bearer ",
+     "éeyJaaaaaa"],
 )  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:
     """Texts come from outside: a hundred thousand characters of any kind are read in their time."""
     text = piece * (100_000 // len(piece))
     assert redact(text) == redact(redact(text))
+
+
+def test_a_text_with_ever_fewer_backslashes_does_not_take_long() -> None:
+    """No quote of it is closed again, and a long secret after it is still found."""
+    text = "".join("a_password=" + "\\" * n + "'" for n in range(500, 1, -1))
+    secret = "k" * 100_000
+    assert f'{text} password=\\"{MASK}\\"' == redact(f'{text} password=\\"{secret}\\"')

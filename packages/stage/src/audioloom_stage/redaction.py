@@ -51,7 +51,7 @@ _NAMED = re.compile(
 _VALUE = re.compile(
     r"""(?P<prefix>[bBrRuUfF]{1,2}(?=\\*["']))?"""  # of a text in Python: b'x'
     r"""(?:(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\])*(?P=quote)"""
-    r"""|(?P<escaped>\\+["']).*?(?P=escaped)"""
+    r"""|(?P<escaped>\\+["'])"""  # up to the same again, which no pattern finds quickly
     r"|\[[^\]]{0,999}\]|\{[^}]{0,999}\}"
     r"""|["'](?=\S)\S*|(?:[^\s&;,"'<>]|,(?!\s|$|[\w.-]+[=:]))+)""",
     re.DOTALL,
@@ -76,7 +76,8 @@ _FORMS = [
         r"(?<![A-Za-z0-9_-])(?:hf_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{20,}"
         r"|github_pat_\w{20,}|glpat-[\w-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}|xox[abeprs]-[\w-]{10,}"
         r"|sk-(?:proj-|ant-)?[A-Za-z0-9_]{20,}|AIza[\w-]{35}|ya29\.[\w-]{20,}|npm_[A-Za-z0-9]{36}"
-        r"|pypi-AgE[\w-]{20,}|eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?)"
+        r"|pypi-AgE[\w-]{20,}|eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?)",
+        re.ASCII,  # as what may not stand before: a letter with an accent would begin each anew
     ),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL),
 ]
@@ -301,10 +302,15 @@ def _named(text: str) -> str:
         if value is None:
             continue
         prefix, mark = value["prefix"] or "", value["quote"] or value["escaped"] or ""
-        if not _is_secret(named, value[0].removeprefix(prefix)):
+        end = value.end()
+        if value["escaped"]:
+            end = text.find(mark, end) + len(mark)
+            if end < value.end():  # it is never closed
+                continue
+        if not _is_secret(named, text[value.start() + len(prefix) : end]):
             continue
         parts += [text[done : named.end()], f"{prefix}{mark}{MASK}{mark}"]
-        done = at = value.end()
+        done = at = end
     return "".join([*parts, text[done:]])
 
 
