@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,35 @@ def test_what_is_not_of_keras_is_refused(
         open_run(made.folder).model()
 
 
+def test_half_precision_comes_back(root: Location, runs: dict[str, Opened[Any]]) -> None:
+    """NumPy has no type for bfloat16, and its archive holds raw bytes."""
+    model = network("bfloat16")
+    made = make_training(
+        root, runs["shards"], "half", model=model.to_json().encode(), weights=arrays(model)
+    )
+    for expected, found in zip(
+        model.get_weights(), open_run(made.folder).model().get_weights(), strict=True
+    ):
+        assert expected.dtype == found.dtype
+        np.testing.assert_array_equal(expected, found)
+
+
 def test_other_weights_are_refused(root: Location, runs: dict[str, Opened[Any]]) -> None:
-    """Of another shape, and none at all."""
+    """Of another shape, none at all, text, and a header that claims more memory than there is."""
     model = network()
-    few = io.BytesIO()
+    few, words, huge = io.BytesIO(), io.BytesIO(), io.BytesIO()
     np.savez(few, one=np.zeros(1))
-    for name, weights in {"few": few.getvalue(), "none": b""}.items():
+    np.savez(words, *(np.full(each.shape, "a") for each in model.get_weights()))
+    with zipfile.ZipFile(huge, "w") as archive:
+        text = "{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,)}\n"
+        size = len(text).to_bytes(2, "little")
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + size + text.encode())
+    for name, weights in {
+        "few": few.getvalue(),
+        "none": b"",
+        "words": words.getvalue(),
+        "huge": huge.getvalue(),
+    }.items():
         architecture = model.to_json().encode()
         made = make_training(root, runs["shards"], name, model=architecture, weights=weights)
         with pytest.raises(BadData, match="expected weights of the model"):

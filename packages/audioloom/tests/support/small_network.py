@@ -9,10 +9,10 @@ import keras
 import numpy as np
 
 
-def network() -> Any:
+def network(dtype: str = "float32") -> Any:
     inputs = keras.layers.Input((2, 3))
     x = keras.layers.BatchNormalization()(keras.layers.Flatten()(inputs))
-    model = keras.Model(inputs, keras.layers.Dense(2, "softmax")(x))
+    model = keras.Model(inputs, keras.layers.Dense(2, "softmax", dtype=dtype)(x))
     model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
     return model
 

@@ -4,8 +4,6 @@ Keras builds only what `audioloom_manifest.architecture` lets through: a manifes
 process import or call anything else.
 """
 
-import io
-import zipfile
 from typing import Any
 
 import keras
@@ -13,7 +11,9 @@ import numpy as np
 from audioloom_manifest.architecture import BadArchitecture, ForeignPart, read_architecture
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.reader import Opened
+from audioloom_manifest.records.arrays import load_arrays
 from audioloom_stage.errors import BadData
+from numpy.typing import NDArray
 
 
 def build(opened: Opened[TrainingRunManifest], architecture: bytes, weights: bytes) -> Any:
@@ -27,11 +27,20 @@ def build(opened: Opened[TrainingRunManifest], architecture: bytes, weights: byt
     except Exception as error:  # another version of Keras may raise anything
         raise _wrong(opened, "an architecture that this Keras builds", str(error)) from error
     try:
-        with np.load(io.BytesIO(weights), allow_pickle=False) as archive:
-            model.set_weights([archive[name] for name in archive.files])
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        arrays = [*load_arrays(weights).values()]
+        if len(arrays) == len(model.weights):  # otherwise Keras tells both numbers
+            arrays = [_values(*pair) for pair in zip(model.weights, arrays, strict=True)]
+        model.set_weights(arrays)
+    except (TypeError, ValueError) as error:  # BadArrays is a ValueError
         raise _wrong(opened, "weights of the model", str(error)) from None
     return model
+
+
+def _values(variable: Any, found: NDArray[Any]) -> NDArray[Any]:
+    """Return what was found as the type of the variable."""
+    kind = np.dtype(keras.backend.standardize_dtype(variable.dtype))
+    # NumPy stores an extension type, such as bfloat16, as raw bytes.
+    return found.view(kind) if found.dtype.kind == "V" else found.astype(kind, copy=False)
 
 
 def _wrong(opened: Opened[TrainingRunManifest], expected: str, found: str) -> BadData:
