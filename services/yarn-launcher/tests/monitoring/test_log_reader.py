@@ -66,6 +66,19 @@ def test_a_line_without_end_is_left_for_later_and_no_byte_is_lost(tmp_path: Path
     assert [] == [*log.rest()]
 
 
+def test_a_log_that_was_truncated_is_read_from_its_start(tmp_path: Path) -> None:
+    """A script that writes to `> /dev/stderr` does so, and goes on."""
+    file = tmp_path / "logs/0/1.log"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"one\ntwo\nthr")
+    log = log_in(tmp_path)
+    assert ["one", "two"] == read(log)
+    file.write_bytes(b"new\n")
+    log.look()
+    assert ["new"] == read(log)
+    assert [] == [*log.rest()]
+
+
 def test_what_was_taken_elsewhere_is_not_read_again(tmp_path: Path) -> None:
     """A node is ahead of the pieces that come after it."""
     log = Log(locate(tmp_path), 0, 1)

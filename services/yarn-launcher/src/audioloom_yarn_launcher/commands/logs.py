@@ -31,6 +31,11 @@ def show_logs(settings: LogsSettings) -> Result:
     folder = locate_run(settings.run)
     view = read_run_status(folder)
     attempt = settings.attempt or view.number
+    size = next((each.started.size for each in view.attempts if each.number == attempt), None)
+    if size is None and settings.attempt:
+        raise _no_log(view, attempt, settings.rank)
+    if size is not None and settings.rank is not None and settings.rank >= size:
+        raise _no_log(view, attempt, settings.rank)
     reader = LogsReader(settings.rank)
     logs = reader.open(view, attempt)
     files = [(log.rank, file.location) for log in logs for file in log.files]
@@ -80,27 +85,35 @@ class LogsReader:
         self._rank = rank
         self._logs: Logs = {}
         self._turn = 0
+        self._of_sidecars: set[tuple[int, int]] = set()
+        self._left: list[Log] = []
 
     def open(self, view: RunStatus, attempt: int, *, all_of_them: bool = True) -> list[Log]:
         """Return the logs of an attempt, by rank, with the files that they have now.
 
         For the last attempt there are also those of sidecars that run since an earlier one. On
         remote storage, only the next `LISTS_A_LOOK` logs are looked at unless *all_of_them* are.
+        The log that a sidecar has left for another one is returned once more.
         """
         sizes = (each.started.size for each in view.attempts if each.number == attempt)
         ranks = range(next(sizes, 0)) if self._rank is None else (self._rank,)
         wanted = {(rank, attempt) for rank in ranks}
+        left: set[tuple[int, int]] = set()
         if attempt == view.number and (sidecars := _sidecar_ranks(view)):
-            for rank, story in read_histories(view.folder).items():
-                if rank in sidecars and self._rank in (None, rank):
-                    wanted.add((rank, story.last.attempt))
+            stories = read_histories(view.folder).items()
+            chosen = ((r, s) for r, s in stories if r in sidecars and self._rank in (None, r))
+            at_work = {(rank, story.last.attempt) for rank, story in chosen}
+            left, self._of_sidecars = self._of_sidecars - at_work, at_work
+            wanted |= at_work | left
         for key in wanted - self._logs.keys():
             self._logs[key] = Log(view.folder, *key)
+        self._left = [self._logs[key] for key in sorted(left)]
         logs = [log for key, log in sorted(self._logs.items()) if key in wanted]
         due = logs
         if not (all_of_them or appends(view.folder)):
             due = [*islice(cycle(logs), self._turn, self._turn + min(LISTS_A_LOOK, len(logs)))]
             self._turn = (self._turn + len(due)) % max(len(logs), 1)
+            due += [log for log in self._left if log not in due]
         for _ in ahead(Log.look, due):
             pass
         return logs
@@ -110,7 +123,7 @@ class LogsReader:
     ) -> Iterator[str]:
         """Yield the new lines of each log: those of its files, then the newer output on its node.
 
-        At the end a last line without an end is one too, except of sidecars that go on.
+        At its end a last line without an end is one too; sidecars may go on after the others.
         """
         if pages is not None:
             pages.search()
@@ -122,7 +135,7 @@ class LogsReader:
             while lines or log.position < log.end:
                 yield from (f"{prefix}{line}" for line in lines)
                 lines = _next_lines(pages, log) if log.position < log.end else []
-            if ended and (view.over or log.rank not in sidecars):
+            if log in self._left or (ended and (view.over or log.rank not in sidecars)):
                 yield from (f"{prefix}{line}" for line in log.rest())
 
 

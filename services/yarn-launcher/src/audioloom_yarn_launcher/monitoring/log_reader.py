@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from audioloom_storage import Location, NotFound, open_read
 
 from audioloom_yarn_launcher.monitoring.progress import read_progress, usage
-from audioloom_yarn_launcher.runs.layout import entries, log_folder, log_span
+from audioloom_yarn_launcher.runs.layout import appends, entries, log_folder, log_span
 from audioloom_yarn_launcher.yarn.container_logs import last_bytes, scheme_of_pages
 
 MOST_LINE_BYTES, CHUNK_BYTES = 1 << 16, 1 << 20
@@ -47,9 +47,14 @@ class Log:
         self._rest = b""
 
     def look(self) -> None:
-        """List the files; there may be none yet."""
+        """List the files; there may be none yet.
+
+        A log that its process truncated (`> /dev/stderr`) is read from its start again.
+        """
         found = ((log_span(entry, self.attempt), entry) for entry in entries(self._folder))
         self.files = sorted(LogFile(*span, entry.location) for span, entry in found if span)
+        if appends(self._folder) and self.end < self.position:
+            self.position, self._rest = 0, b""
 
     @property
     def end(self) -> int:
