@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom.site.index import compare_page
 from audioloom.site.read import SiteRun, flattened, read_runs
 from audioloom_manifest.reader import Opened
 from audioloom_storage import Location
@@ -50,7 +51,10 @@ def test_a_lost_history_is_told(root: Location, runs: dict[str, Opened[Any]]) ->
     assert "It was changed after the commit" in by_name(root)["second"].detail
 
 
-@pytest.mark.parametrize("history", [None, 3, [3, {"epoch": "one"}, {"loss": 1.0}]])
+ODD_EPOCHS = [{"epoch": -1, "loss": 1.0}, {"epoch": 10**17, "loss": 1.0}]
+
+
+@pytest.mark.parametrize("history", [None, 3, [3, {"epoch": "one"}, {"loss": 1.0}], ODD_EPOCHS])
 def test_a_history_of_another_form_is_none(
     root: Location, runs: dict[str, Opened[Any]], history: object
 ) -> None:
@@ -115,6 +119,15 @@ def test_features_that_cannot_be_read_are_told(
     assert "could not be read" in str(by_name(root)["mfcc"].sections)
     monkeypatch.setitem(sys.modules, "audioloom_manifest.feature_reader", None)
     assert "Install audioloom[tables]" in str(by_name(root)["mfcc"].sections)
+
+
+def test_curves_have_numbers_of_json_alone(root: Location, runs: dict[str, Opened[Any]]) -> None:
+    """The largest number would be rounded to infinity, which a browser refuses."""
+    history = [{"epoch": n, "loss": loss} for n, loss in ((1, sys.float_info.max), (2, 1.5))]
+    make_training(root, runs["shards"], "huge", history=history)
+    page = compare_page([by_name(root)["huge"]])
+    assert "Infinity" not in page
+    assert '"loss":[[2,1.5]]' in page.replace(" ", "")
 
 
 def test_a_secret_is_masked(root: Location, runs: dict[str, Opened[Any]]) -> None:

@@ -42,6 +42,13 @@ def test_any_values_are_inside(values: list[float]) -> None:
     assert len(values) == len(points(chart))
 
 
+@pytest.mark.parametrize("epoch", [0, 1, 10**9, 10**17, 10**149])
+def test_an_epoch_of_any_size_is_inside(epoch: int) -> None:
+    """Where a half more or less is the same number, too."""
+    chart = line_chart({"a": [(epoch, 1.0)]}, x="epoch", y="loss")
+    assert [(242.0, 111.0)] == points(chart)
+
+
 def test_higher_is_higher() -> None:
     """Later is to the right, more is up, and the axes say how much."""
     chart = line_chart({"train": [(1, 0.0), (2, 1.0), (3, 0.5)]}, x="epoch", y="loss")

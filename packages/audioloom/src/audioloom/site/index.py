@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from audioloom_runs.pages.markup import Child, Markup, data, element, joined
@@ -148,9 +149,10 @@ def _curves(run: SiteRun) -> dict[str, list[tuple[float, float]]]:
     names = dict.fromkeys(name for entry in run.history for name in entry if name != "epoch")
     found = {}
     for name in names:
-        points = [
+        rounded = (
             (each["epoch"], float(f"{each[name]:.5g}")) for each in run.history if name in each
-        ]
+        )
+        points = [point for point in rounded if isfinite(point[1])]  # JSON has no other numbers
         found[name] = points[:: max(1, -(-len(points) // _MOST_POINTS))]
     return found
 

@@ -206,6 +206,7 @@ def _uncommitted(folder: Location, kind: Kind) -> dict[str, Any]:
     }
 
 
+_MOST_EPOCHS = 1 << 53
 _NO_METRICS = frozenset({"attempt", "epoch", "generation", "rank", "step"})
 
 
@@ -213,9 +214,10 @@ def _history(epochs: object) -> History:
     """The numbers of each epoch, of data that may be anything."""
     found = []
     for each in epochs if isinstance(epochs, list) else []:
-        if isinstance(each, dict) and isinstance(each.get("epoch"), int):
+        epoch = each.get("epoch") if isinstance(each, dict) else None
+        if isinstance(epoch, int) and 0 <= epoch <= _MOST_EPOCHS:
             metrics = _numbers({k: v for k, v in each.items() if k not in _NO_METRICS})
-            found.append({**dict([*metrics.items()][:_MOST_METRICS]), "epoch": each["epoch"]})
+            found.append({**dict([*metrics.items()][:_MOST_METRICS]), "epoch": epoch})
     return found
 
 

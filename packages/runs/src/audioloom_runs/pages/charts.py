@@ -201,7 +201,8 @@ def _axis(
     """Make an axis that holds all values, with round or whole numbers as ticks."""
     low, high = min(values), max(values)
     if high - low < 1e-9 * max(1.0, abs(high)):
-        pad = 0.5 if whole else max(abs(high) * 0.1, 0.05)
+        # Half of one is lost in a huge number.
+        pad = max(abs(high) * 1e-6, 0.5) if whole else max(abs(high) * 0.1, 0.05)
         low, high = low - pad, high + pad
     step = _round_up((high - low) / _TICKS)
     step = max(1.0, step) if whole else step
