@@ -119,9 +119,17 @@ def _listed(
             containers=settings.containers or selection.with_members,
             holds_member=selection.holds_member,
         )
+    if settings.containers or selection.with_members:
+        raise InvalidOption(
+            "a table lists files, and no members of containers",
+            where="--inventory",
+            expected="files and folders, without --containers",
+            found="--containers" if settings.containers else "a container or a chain as a source",
+            hint="Scan the containers without --inventory.",
+        )
     table = open_table(locate(settings.inventory))
     report.fill("--inventory", [name for name in LABEL_COLUMNS if name in table.names])
-    return recordings_in_table(table, source, suffixes, report)
+    return recordings_in_table(table, selection, suffixes, report)
 
 
 def _listed_in_tasks(

@@ -20,7 +20,7 @@ class Tally:
     * left_out: members of containers that are links, encrypted or without content, or whose names
       lead outside; the examples are the containers.
     * damaged: containers that are damaged or cannot be read, of which the rest is not listed.
-    * elsewhere: files of an fsimage's dump that lie outside the source.
+    * elsewhere: files of a table that lie outside the sources.
     * sampled: recordings of which a sample was taken.
     * unmatched: recordings that the pattern does not match.
     * joined: recordings that have a row in the table of labels.

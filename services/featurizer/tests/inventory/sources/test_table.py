@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from audioloom_featurizer.commands.scan import scan as scan_command
 from audioloom_featurizer.errors import DuplicateRecording, InvalidOption, NoRecordings
+from audioloom_featurizer.settings import ScanSettings
 from audioloom_manifest.reader import Opened, read_manifest
 from audioloom_manifest.tables import BadTable
 from audioloom_storage import locate
@@ -119,6 +121,39 @@ def test_names_are_chosen_as_in_a_walk(source: Path, root: Path, tmp_path: Path)
         "skipped"
     ]
     assert 1 == result.data["recordings"]
+
+
+@pytest.mark.parametrize("image", [False, True])
+def test_what_lies_beside_the_sources_is_not_listed(
+    source: Path, root: Path, tmp_path: Path, image: bool
+) -> None:
+    """As in a walk of two folders or of a glob: the folder above them is not meant."""
+    names = sorted(str(path.relative_to(source)) for path in source.rglob("*.wav"))
+    text = "path\n" + "".join(f"{source}/{name}\n" for name in names)
+    if image:
+        row = "{}/{}\t2\t2026-01-31 12:05\tx\t134217728\t1\t44\t0\t0\t-rw-r--r--\th\tu\n"
+        text = IMAGE + "".join(row.format(source, name) for name in names)
+    (tmp_path / "given").write_text(text)
+    for given, expected in (
+        ([f"{source}/no", f"{source}/yes/s0-take.wav"], 4),
+        ([f"{source}/*/s1-*"], 1),
+    ):
+        settings = ScanSettings(source=given, root=str(root), inventory=str(tmp_path / "given"))
+        data = scan_command(settings).data
+        assert expected == data["recordings"]
+        assert not image or 7 - expected == data["skipped"]["elsewhere"]
+
+
+@pytest.mark.parametrize("more", [{"containers": True}, {"source": ["zip://*.wav::{}"]}])
+def test_a_table_lists_no_members(
+    source: Path, root: Path, tmp_path: Path, more: dict[str, Any]
+) -> None:
+    """Neither of all containers nor of a chain: their recordings would be left out."""
+    (tmp_path / "given.csv").write_text("path\nno/s1-take.wav\n")
+    given = [each.format(source) for each in more.get("source", [str(source)])]
+    asked = {**more, "source": given, "inventory": str(tmp_path / "given.csv")}
+    with pytest.raises(InvalidOption, match="--inventory"):
+        scan_command(ScanSettings(root=str(root), **asked))
 
 
 def test_labels_may_stand_in_it(source: Path, root: Path, tmp_path: Path) -> None:

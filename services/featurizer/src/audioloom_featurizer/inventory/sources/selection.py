@@ -82,6 +82,10 @@ class Selection:
         is_container = self.is_whole and not all(each.is_folder for each in self.sources)
         return is_container or any(each.members is not None for each in self.sources)
 
+    def holds(self, file: Location) -> bool:
+        """Whether a file below the folder is meant."""
+        return bool(self._holding(file))
+
     def holds_member(self, container: Location, name: str) -> bool:
         """Whether a member of a container is meant."""
         return any(

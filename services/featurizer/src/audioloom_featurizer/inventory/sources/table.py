@@ -14,6 +14,7 @@ from audioloom_storage import Entry, Location, NotFound, stat
 
 from audioloom_featurizer.inventory.paths import absolute, relative, unsafe
 from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, batch_of, read_column, replaced
+from audioloom_featurizer.inventory.sources.selection import Selection
 from audioloom_featurizer.inventory.sources.walk import choose
 from audioloom_featurizer.inventory.tally import Tally
 
@@ -24,27 +25,40 @@ _THREADS = 16
 
 
 def recordings_in_table(
-    table: Table, source: Location, suffixes: tuple[str, ...], tally: Tally
+    table: Table, selection: Selection, suffixes: tuple[str, ...], tally: Tally
 ) -> Iterator[pa.RecordBatch]:
     """Yield the recordings that a table lists, as batches of `ROWS`, in the table's order.
 
-    As in a walk, hidden files and other suffixes are skipped. Storage is asked for a size or a time
-    that the table lacks. Paths and URIs below the source become relative to it.
+    As in a walk, hidden files, other suffixes and what is not selected are skipped. Storage is
+    asked for a size or a time that the table lacks. Paths and URIs become relative to the folder of
+    the selection.
 
     Raises:
-        BadTable: a path is not below the source, a value is not a number, a file is missing.
+        BadTable: a path is not below that folder, a value is not a number, a file is missing.
     """
+    source = selection.folder
     if set(_IMAGE) <= set(table.names):
         columns = (*_IMAGE, *(name for name in ("Permission",) if name in table.names))
         for chunk in table.read(columns):
-            yield choose(_from_image(chunk, source, tally), suffixes, tally)
+            batch = _selected(_from_image(chunk, source, tally), selection, tally)
+            yield choose(batch, suffixes, tally)
         return
     table.check(["path"])
     columns = ("path", *(name for name in (*_NUMBERS, *LABEL_COLUMNS) if name in table.names))
     with ThreadPoolExecutor(_THREADS, "stat") as threads:
         for chunk in table.read(columns):
-            batch = choose(_from_ours(chunk, source), suffixes, tally)
-            yield _completed(batch, source, chunk.where, threads)
+            batch = _selected(_from_ours(chunk, source), selection, tally)
+            yield _completed(choose(batch, suffixes, tally), source, chunk.where, threads)
+
+
+def _selected(batch: pa.RecordBatch, selection: Selection, tally: Tally) -> pa.RecordBatch:
+    """Keep the files of the sources; others may lie beside them in the folder above."""
+    if selection.is_whole:
+        return batch
+    paths, child = batch.column("path"), selection.folder.child
+    meant = pa.array([selection.holds(child(path)) for path in paths.to_pylist()], pa.bool_())
+    tally.add("elsewhere", paths.filter(pc.invert(meant)))
+    return batch.filter(meant)
 
 
 def _from_ours(chunk: Chunk, source: Location) -> pa.RecordBatch:
