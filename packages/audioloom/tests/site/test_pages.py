@@ -175,6 +175,14 @@ def test_higher_is_higher_in_overlaid_curves(site: str, page: Page) -> None:
     assert hostile[1][1] < first[0][1]  # 8 is above 2
 
 
+@pytest.mark.parametrize("epoch", ["0", "7", "-1e17", "1e17", "1e300"])
+def test_an_epoch_of_any_size_has_an_axis(site: str, page: Page, epoch: str) -> None:
+    """Of a history that was made up too: the page of all picked runs would hang."""
+    page.open(f"{site}compare.html")
+    ticks = page.value(f"axis([{epoch}], 58, 426, true).ticks")
+    assert 1 <= len(ticks) <= 12
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_all_pages_fit_a_phone(site: str, page: Page, dark: bool) -> None:
     """At 360 pixels nothing makes a page wider than the screen, and no text is tiny."""

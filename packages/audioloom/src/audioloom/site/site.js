@@ -67,7 +67,8 @@ function choose(table) {
 function axis(values, start, end, whole) {
   let [low, high] = [Math.min(...values), Math.max(...values)];
   if (high - low < 1e-9 * Math.max(1, Math.abs(high))) {
-    const pad = whole ? 0.5 : Math.max(Math.abs(high) * 0.1, 0.05);
+    // In proportion to large values: to a double, 1e17 and one more are the same.
+    const pad = whole ? Math.max(Math.abs(high) * 1e-9, 0.5) : Math.max(Math.abs(high) * 0.1, 0.05);
     [low, high] = [low - pad, high + pad];
   }
   const power = 10 ** Math.floor(Math.log10((high - low) / 5));
