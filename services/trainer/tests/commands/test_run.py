@@ -299,6 +299,22 @@ def test_a_metric_that_is_not_finite_is_left_out(
     assert "not finite" in ran.err
 
 
+def test_metrics_may_have_the_names_of_fields(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """The history has them; the lines of the log and of the progress stay what they are."""
+    words = (*QUICK[:-1], f"{ZOO}:metrics_called_as_fields", "--root", tmp_path)
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 0 == ran.code, ran.err
+    (history,) = tmp_path.rglob("history*.json")
+    (epoch,) = json.loads(history.read_text())["epochs"]
+    assert {"event", "step", "input_wait", "readable", "self"} <= epoch.keys()
+    (file,) = tmp_path.rglob("progress/0.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    (noted,) = [line for line in lines if line["event"] == "epoch"]
+    assert (6, epoch["readable"]) == (noted["step"], noted["readable"])
+
+
 def test_a_committed_run_answers_at_once(trainer: Trainer, trained: Trained) -> None:
     """And says that it was."""
     before = Path(trained.run.location.path).stat()

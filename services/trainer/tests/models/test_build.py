@@ -46,6 +46,7 @@ def build(name: str, *, replicas: int = 1, labels: str = "abc", **more: object) 
         ("transposed", r"found one that takes \(20, 6\).*Permute\(\(2, 1\)\) transposes"),
         ("built_transposed", r"found one that takes \(20, 6\).*Permute"),
         ("metric_of_three", r"one number each, found 'per_class' of shape \(3,\)"),
+        ("metric_called_epoch", "metrics with other names than epoch, found 'epoch'"),
         ("own_step", r"OwnStep overrides train_step\(\)"),
         ("own_test", r"OwnTest overrides test_step\(\)"),
         ("own_loss", r"OwnLoss overrides compute_loss\(\)"),

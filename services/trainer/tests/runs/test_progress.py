@@ -36,6 +36,15 @@ def test_a_folder_that_takes_no_file_ends_nothing(tmp_path: Path) -> None:
     assert "in the way" == (tmp_path / "progress").read_text()
 
 
+def test_a_metric_with_the_name_of_a_field_does_not_replace_it(tmp_path: Path) -> None:
+    """The line says which process noted what and when; the history has the metric."""
+    file = ProgressFile(locate(tmp_path), 0, COMMON)
+    file.event("epoch", event=0.1, rank=0.2, self=0.3, time=0.4)
+    (line,) = lines(tmp_path)
+    assert ("epoch", 0, 0.3) == (line["event"], line["rank"], line["self"])
+    assert 0.4 != line["time"]
+
+
 def test_storage_that_does_not_answer_holds_nobody_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,13 @@ def never_finite_metric(shape: tuple[int, ...], classes: int) -> keras.Model:
     return compiled(network(shape, classes), metrics=["accuracy", nothing])
 
 
+def metrics_called_as_fields(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """Names that the lines of logs and of progress have."""
+    metric = keras.metrics.SparseCategoricalAccuracy
+    names = ("event", "step", "input_wait", "readable", "self")
+    return compiled(network(shape, classes), metrics=[metric(name=name) for name in names])
+
+
 def zero_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
     """A loss that does not look at the targets, and has found its minimum."""
 
@@ -227,6 +234,12 @@ class PerClass(keras.metrics.Metric):
 
 def metric_of_three(shape: tuple[int, ...], classes: int) -> keras.Model:
     return compiled(network(shape, classes), metrics=[PerClass()])
+
+
+def metric_called_epoch(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(
+        network(shape, classes), metrics=[keras.metrics.SparseCategoricalAccuracy(name="epoch")]
+    )
 
 
 class OwnStep(keras.Model):

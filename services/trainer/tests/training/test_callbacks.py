@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from audioloom_manifest.reader import read_manifest
+from audioloom_trainer.input import staging
 from shard_maker import make_shards
 from trainer_program import CALLBACK_ZOO, ZOO, Trained, Trainer
 from trainer_workers import NETWORK, ForkServer, difference, run_of, weights_of
@@ -66,7 +67,7 @@ def test_hooks_get_numbers_as_keras_gives_them(
 ) -> None:
     """Every hook gets a mapping, the last one with the numbers of the last epoch.
 
-    A number of a callback that is not finite is left out of the history.
+    A number of a callback that is not finite, or is called epoch, is left out of the history.
     """
     words = ("--model", f"{ZOO}:small", "--epochs", "2", "--root", tmp_path)
     callbacks = ("--callbacks", f"{CALLBACK_ZOO}:insistent")
@@ -74,7 +75,23 @@ def test_hooks_get_numbers_as_keras_gives_them(
     assert 0 == ran.code, ran.err
     assert "val_f1" in ran.err
     (history,) = tmp_path.rglob("history*.json")
-    assert all("val_f1" not in epoch for epoch in json.loads(history.read_text())["epochs"])
+    epochs = json.loads(history.read_text())["epochs"]
+    assert all("val_f1" not in epoch for epoch in epochs)
+    assert [1, 2] == [epoch["epoch"] for epoch in epochs]
+
+
+def test_a_small_cache_holds_what_a_training_without_a_callback_reads(
+    trainer: Trainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function that returns none must not leave shards in the cache that nobody reads."""
+    monkeypatch.setattr(staging, "STALL_SECONDS", 0.5)
+    records = {"train": 24, "val": 24, "test": 24}
+    made = make_shards(tmp_path, records=records, lanes=1, shards=dict.fromkeys(records, 3))
+    most = max(each.bytes for each in made.files("shard"))
+    words = ("--model", f"{ZOO}:small", "--callbacks", f"{CALLBACK_ZOO}:empty", "--epochs", 1)
+    cache = ("--shuffle-window", 1, "--cache", tmp_path / "cache", "--cache-bytes", 2 * most)
+    ran = trainer("run", made.folder, *words, *cache)
+    assert 0 == ran.code, ran.err
 
 
 @pytest.mark.parametrize("words", [["--callback-arg", "a=1"], ["--stateless-callbacks"]])

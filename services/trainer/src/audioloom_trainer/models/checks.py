@@ -142,6 +142,12 @@ def _check_loss(model: keras.Model, shape: tuple[int, ...], classes: int | None)
     finally:
         model.reset_metrics()
     for name, found in metric_shapes(model).items():
+        if name == "epoch":
+            raise BadModel(
+                expected="metrics with other names than epoch",
+                found=f"{name!r}",
+                hint="The history counts the epochs by this name: give the metric another one.",
+            )
         if found:
             raise BadModel(
                 expected="metrics that are one number each",

@@ -64,10 +64,11 @@ class ProgressFile:
         """Add fields to every line from now on."""
         self.common = self.common | values
 
-    def line(self, event: str, **values: Any) -> dict[str, Any]:
+    def line(self, event: str, /, **values: Any) -> dict[str, Any]:
         """Return a line as it would be noted now."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return {"time": now, "event": event, **self.common, **self.measured(), **values}
+        own = {"time": now, "event": event, **self.common, **self.measured()}
+        return own | values | own  # a metric may have the name of a field
 
     def step(self, **values: Any) -> None:
         """Note a step; the file is written at most every few seconds."""
@@ -81,7 +82,7 @@ class ProgressFile:
         if self.clock() - self._written >= every and not self._busy:
             self.flush()
 
-    def event(self, event: str, **values: Any) -> None:
+    def event(self, event: str, /, **values: Any) -> None:
         """Note an event that stays (a start, epoch, checkpoint or end), and write at once."""
         self._add(event, values)
         self.flush()

@@ -153,12 +153,12 @@ class Callbacks:
         """Call the callbacks at the end of an epoch; True if a callback ends the training.
 
         Values that they add to the loss and metrics in *entry* stay, as in Keras's history, if they
-        are finite: JSON has no others.
+        are finite: JSON has no others. The name "epoch" is that of the number of the epoch.
         """
         self.call("on_epoch_end", epoch, entry)
         for name, value in list(entry.items()):
             entry[name] = float(value)
-            if not math.isfinite(entry[name]):
+            if name == "epoch" or not math.isfinite(entry[name]):
                 log.warning(
                     "leaving out a number of the callbacks", name=name, found=entry.pop(name)
                 )

@@ -151,19 +151,22 @@ class Session:
         entry = {"loss": position.loss / position.records, **self.scoring.metrics()}
         self._model.reset_metrics()
         self._compare_weights(f"after epoch {position.epoch + 1}")
-        if "val" in splits and (self.callbacks or not last):
+        # As in `needs`, even if the user's function returned no callback.
+        if "val" in splits and (self._settings.callbacks or not last):
             entry.update(_prefixed(self.scoring.evaluate(splits["val"]).scores))
         if self.callbacks:
             position.stopped = self._callbacks_stop(entry)
         position.history.append({"epoch": position.epoch + 1, **entry})
-        shown = {key: round(value, 4) for key, value in position.history[-1].items()}
+        scores = {key: round(value, 4) for key, value in entry.items()}
         begin = position.epoch * self._steps
         mine = [each for each in self.timeline.intervals if each.step > begin]
         wait = summed(mine).wait if mine else None
         line = epoch_line(position.history[-1], self._settings.epochs, wait)
-        log.info("epoch", readable=line, **shown, input_wait=wait)
+        # In one value: a metric may have the name of another one of the line.
+        log.info("epoch", readable=line, epoch=position.epoch + 1, scores=scores, input_wait=wait)
         # With the speed: where epochs are short, the lines of their steps are too close to be kept.
-        self.progress.event("epoch", step=self._global_step, **self._speed, **position.history[-1])
+        own = {"step": self._global_step, **self._speed}
+        self.progress.event("epoch", **(position.history[-1] | own))
         if self._cluster.is_chief:
             folder = self.spec.plan.folder
             write_summaries(folder, self._global_step, position.history[-1], mine)
