@@ -63,7 +63,7 @@ def read_newest(
     The launcher removes a file when the next is there, so one that was listed may be gone: then
     the folder is listed again.
     """
-    found = []
+    found: list[tuple[ProgressFile, list[Line]]] = []
     for _ in range(_TRIES):
         files: dict[tuple[bool, int], ProgressFile] = {}
         for name in sorted(matches(folder / "progress", _NAME), key=_order):
@@ -80,7 +80,7 @@ def read_newest(
 
 
 def last_progress(folder: Location) -> dict[str, Line]:
-    """Return the last line of each worker's progress, by rank."""
+    """Return the last line of each worker's progress, by rank, of whichever attempt it is."""
     return dict(_last_lines(folder))
 
 

@@ -79,7 +79,9 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
 def _of_a_variable(mistake: Any) -> BadConfiguration | None:
     """Return the error of a value that a variable gave, not the command line; None for others."""
     option, context = getattr(mistake, "param", None), getattr(mistake, "ctx", None)
-    source = context.get_parameter_source(option.name) if option and context else None
+    if option is None or context is None:
+        return None
+    source = context.get_parameter_source(option.name)
     if source is None or source.name != "ENVIRONMENT":
         return None
     return BadConfiguration(mistake.message.rstrip("."), where=option.envvar)
