@@ -1,6 +1,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,12 @@ def test_another_kind_is_refused_by_both_names(root: Location) -> None:
     folder = commit_one(root).opened.folder
     with pytest.raises(WrongKind, match="expected a shards manifest, found a features manifest"):
         read_manifest(folder, "shards")
+
+
+def test_manifests_are_read_without_numpy() -> None:
+    """Who reads no records need not install what they take."""
+    code = "import sys; sys.modules['numpy'] = None; import audioloom_manifest.reader"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:
