@@ -118,7 +118,7 @@ def gone(target: object) -> Unavailable:
     return Unavailable(
         "the unfinished file is gone, and cannot get its name",
         where=target,
-        hint="See that nothing removes files while they are written (gc), then run again.",
+        hint="Check that nothing removes files while they are written (gc), then run again.",
     )
 
 
@@ -127,6 +127,6 @@ def unknown(found: str, target: object) -> UnknownOutcome:
     return UnknownOutcome(
         found,
         where=target,
-        hint="Look whether it is there, and whose it is, before running again; the same command"
+        hint="Check whether it is there, and whose it is, before running again; the same command"
         " looks first, and says that it is done or goes on.",
     )

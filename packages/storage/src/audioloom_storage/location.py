@@ -212,7 +212,7 @@ def _check_path(scheme: str, path: str) -> None:
         )
     _check_text(path)
     if scheme != "file" and not path.isascii() and _UNDECODABLE.search(path):
-        raise UnsafePath("this path is no UTF-8", where=ascii(path), expected="UTF-8 in names")
+        raise UnsafePath("this path is not UTF-8", where=ascii(path), expected="UTF-8 in names")
 
 
 def _check_text(text: str) -> None:

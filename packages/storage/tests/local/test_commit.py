@@ -83,7 +83,7 @@ def test_a_failure_that_tells_nothing_is_unknown(
 ) -> None:
     """It may yet land: the outcome has a name of its own, and nothing is deleted."""
     monkeypatch.setattr(os, "link", failing_link(number))
-    with pytest.raises(UnknownOutcome, match="Look whether it is there") as caught:
+    with pytest.raises(UnknownOutcome, match="Check whether it is there") as caught:
         publish(here / "m.json", b"ours")
     assert str(here / "m.json") == caught.value.where
     (left,) = names(here)

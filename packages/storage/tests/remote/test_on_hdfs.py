@@ -86,7 +86,7 @@ def test_a_cluster_that_goes_away_in_the_middle_leaves_an_unknown_outcome(
     folder = root(cluster, scheme)
     with (
         Relay(folder.authority, lose=RENAME[scheme], for_good=True) as way,
-        pytest.raises(UnknownOutcome, match=r"m\.json: the cluster went away.*Look whether"),
+        pytest.raises(UnknownOutcome, match=r"m\.json: the cluster went away.*Check whether"),
     ):
         publish(by_way_of(way, folder) / "m.json", b"mine")
     assert b"mine" == read_bytes(folder / "m.json", limit=9)

@@ -219,7 +219,7 @@ class _Writer:
             raise Outage(
                 f"the cluster failed while the file was written: {error.found}",
                 where=self._location,
-                hint="See that NameNode and DataNodes are well, then run again.",
+                hint="Check that NameNode and DataNodes are healthy, then run again.",
             ) from error
 
 

@@ -44,8 +44,8 @@ def translated(error: BaseException, location: Location, *, looking: bool = Fals
     return _unavailable(error, text, location)
 
 
-_WHOLE = "See that the file in HADOOP_TOKEN_FILE_LOCATION, if any, is whole, then run again."
-_HINT = "See that it runs, and that host and port are those of fs.defaultFS, then run again."
+_WHOLE = "Check that the file in HADOOP_TOKEN_FILE_LOCATION, if any, is whole, then run again."
+_HINT = "Check that it runs, and that host and port are those of fs.defaultFS, then run again."
 
 
 def _not_configured(text: str, location: Location) -> NotConfigured:
@@ -70,10 +70,10 @@ def _unavailable(error: BaseException, text: str, location: Location) -> Unavail
     if "All DataNodes failed" not in text:
         broke = type(error).__name__ == "PanicException"
         found = f"hdfs-native broke: {_said(text)}" if broke else _said(text)
-        hint = _WHOLE if broke else "See that the DataNodes are well."
+        hint = _WHOLE if broke else "Check that the DataNodes are healthy."
         return Unavailable(found, where=location, hint=hint)
     nodes = [f"{name}:{port} ({address})" for address, name, port in _NODE.findall(text)]
-    hint = "See that they run."
+    hint = "Check that they run."
     if "HADOOP_CONF_DIR" not in os.environ:  # such as dfs.client.use.datanode.hostname
         hint += " HADOOP_CONF_DIR is not set: how clients reach them may stand in hdfs-site.xml."
     found = f"no DataNode that has it answered: {', '.join(nodes) or _said(text)}"

@@ -35,7 +35,7 @@ _REFUSALS: dict[int, tuple[type[StorageError], str]] = {
     errno.ENAMETOOLONG: (UnsafePath, "Choose a shorter name."),
     errno.EMFILE: (Unavailable, "Raise the limit on open files (ulimit -n), then run again."),
 }
-_FAILURE = (Unavailable, "See that the file system is well (dmesg), then run again.")
+_FAILURE = (Unavailable, "Check that the file system is healthy (dmesg), then run again.")
 
 
 def is_refusal(error: OSError) -> bool:

@@ -54,7 +54,7 @@ _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
     # A DataNode reports over HTTP that it has lost its NameNode, which may or may not have acted.
     **dict.fromkeys(
         ("ConnectException", "EOFException", "SocketException", "SocketTimeoutException"),
-        (Outage, "See that the NameNode runs, then run again."),
+        (Outage, "Check that the NameNode runs, then run again."),
     ),
     _COPIES: (
         CopiesRefused,

@@ -112,7 +112,7 @@ def refusal(status: int, body: bytes, location: Location) -> StorageError:
     return translated(hdfs.client._to_error(response), location)  # noqa: SLF001
 
 
-_HINT = "See that host and port are those of the NameNode's page or of a gateway, then run again."
+_HINT = "Check that host and port are those of the NameNode's page or of a gateway, then run again."
 
 
 _KNOWN: dict[str, Connection] = {}
