@@ -59,7 +59,7 @@ def asking(*flags: str) -> tuple[str, ...]:
 
 
 UNSET: dict[str, str | None] = {"HADOOP_CONF_DIR": None}
-NO_NAMENODE = (f"hdfs://{DEAD}/", "no NameNode answered", "See that it runs")
+NO_NAMENODE = (f"hdfs://{DEAD}/", "no NameNode answered", "Check that it runs")
 FORM = "{root}/runs/wrong"
 LARGEST = "6144 MiB, 8 vcores, 2 GPUs"
 
