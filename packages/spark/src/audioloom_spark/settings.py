@@ -51,8 +51,8 @@ class SparkSettings(Settings):
     @classmethod
     def _is_a_master(cls, value: str) -> str:
         if re.fullmatch(cls.masters, value) is None:
-            named = str(cls.model_fields["master"].description)
-            raise ValueError(f"found {value!r}, expected a {named}")
+            more = "inline, " if re.fullmatch(cls.masters, "inline") else ""
+            raise ValueError(f"found {value!r}, expected {more}local[N], local[*] or yarn")
         return value
 
     @property
