@@ -1,5 +1,6 @@
 """The settings of each command."""
 
+import shlex
 from typing import Annotated, ClassVar, Literal
 
 from audioloom_runs.settings import (
@@ -30,6 +31,11 @@ Run = Annotated[
     Positional("RUN"),
     Field(description="Run: its folder, its manifest or the id of its application."),
 ]
+
+
+def command_line(*words: object) -> str:
+    """Write a command of this program for a shell."""
+    return shlex.join([PROGRAM, *map(str, words)])
 
 
 class KerberosSettings(Settings):

@@ -24,6 +24,13 @@ def test_what_is_no_run_cannot_be_waited_for(launches: Any) -> None:
     assert 66 == launches.run("attach", str(launches.root / "runs/none"))[0]
 
 
+def test_the_next_commands_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    """Also where the folder has a blank."""
+    result = attach.report_application(locate(tmp_path / "my runs/r"), APPLICATION, None)
+    expected = f"audioloom-yarn-launcher logs --follow '{tmp_path}/my runs/r'"
+    assert expected == result.next[1]
+
+
 def test_a_run_of_another_machine_cannot_be_waited_for(launches: Any) -> None:
     """Nobody here sees its end."""
     launches.go()

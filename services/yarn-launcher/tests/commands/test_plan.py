@@ -11,11 +11,12 @@ import pytest
 from audioloom_manifest.envelope import Cost
 from audioloom_manifest.kinds import TrainingRunManifest
 from audioloom_manifest.reader import read_manifest
-from audioloom_storage import locate
+from audioloom_storage import Location, PermissionDenied, locate
 from audioloom_yarn_launcher.cli import main
 from audioloom_yarn_launcher.commands.plan import plan
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
 from audioloom_yarn_launcher.runs.process_identity import this_process
+from audioloom_yarn_launcher.runs.record import read_record
 from audioloom_yarn_launcher.settings import RunSettings
 
 CASE = Path(__file__).parents[4] / "shared/contracts/conformance/cases/training-run-1.1-complete"
@@ -127,6 +128,23 @@ def test_earlier_runs_tell_how_long_the_start_takes(trainer: Path) -> None:
         earlier(root, name, on)
     after: Any = plan(settings(root)).data["cost"]
     assert alone["seconds"]["likely"] + 3 < after["seconds"]["likely"] < 111
+
+
+def test_an_earlier_run_that_cannot_be_read_tells_nothing(
+    trainer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of its attempts is another user's own."""
+    root = trainer / "root"
+    alone: Any = plan(settings(root)).data["cost"]
+    earlier(root, "here", "local")
+
+    def read_others(where: Location, *given: Any) -> Any:
+        if "runs/here" in where.path:
+            raise PermissionDenied("this user may not read it")
+        return read_record(where, *given)
+
+    monkeypatch.setattr("audioloom_yarn_launcher.commands.plan.read_record", read_others)
+    assert alone["seconds"] == plan(settings(root)).data["cost"]["seconds"]
 
 
 def earlier(root: Path, name: str, on: str) -> None:

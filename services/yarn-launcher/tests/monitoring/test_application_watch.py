@@ -113,6 +113,17 @@ def test_another_master_is_not_waited_for_by_who_ends_the_run(
     assert ["stop"] == once.did
 
 
+def test_each_signal_to_the_client_is_passed_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coordinator adds them up with those of other clients."""
+    monkeypatch.setattr("audioloom_yarn_launcher.runs.application.LOOK_EVERY_S", 0.0)
+    cluster: Any = Ends(["RUNNING", "RUNNING", "FINISHED"])
+    passed: list[int] = []
+    monkeypatch.setattr(cluster, "stop", lambda _, stop: passed.append(stop.times))
+    heard = iter([1, 1, 3])
+    end_application(cluster, "application_1_1", lambda: Stop(signal=2, times=next(heard)))
+    assert [1, 2] == passed
+
+
 def test_the_limit_of_the_start_is_not_that_of_a_second_master(tmp_path: Path) -> None:
     """The run was started in time; the second one may take its own."""
     cluster: Any = Ends(["RUNNING", "ACCEPTED", "FINISHED"])

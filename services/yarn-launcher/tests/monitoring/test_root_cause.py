@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 MEMORY = (
     "its container on x was killed for memory (33.0 GB of 32 GB physical memory used):"
-    " ask for more with --memory"
+    " ask for more with --memory (or `memory` of its role)"
 )
 
 

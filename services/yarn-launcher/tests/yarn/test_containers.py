@@ -20,7 +20,7 @@ from audioloom_yarn_launcher.yarn.containers import (
             ),
             (
                 "its container on n1 was killed for memory (1.2 GB of 1 GB physical memory used):"
-                " ask for more with --memory"
+                " ask for more with --memory (or `memory` of its role)"
             ),
         ),
         (

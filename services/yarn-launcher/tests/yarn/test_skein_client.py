@@ -1,15 +1,18 @@
 """What is asked of a cluster when skein's driver is killed or frozen; it is a process like any."""
 
+import json
 import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.errors import ApplicationLost, ResourceManagerDown
+from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop
 from audioloom_yarn_launcher.yarn import skein_client
 from audioloom_yarn_launcher.yarn.skein_client import Cluster
 
@@ -119,6 +122,19 @@ def test_a_master_that_does_not_answer_is_not_the_driver_s_fault(
     with pytest.raises(ApplicationLost):
         cluster.stop("application_1_1", SimpleNamespace(model_dump_json=str))  # type: ignore[arg-type]
     assert 1 == len(clients)
+
+
+def test_each_request_to_end_a_run_is_one_more(
+    cluster: Cluster, clients: list[Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever makes it: the second one gives the processes no time."""
+    master = SimpleNamespace(kv={})
+    monkeypatch.setattr(clients[0], "connect", lambda *_, **__: nullcontext(master))
+    for times in (1, 2):
+        cluster.stop("application_1_1", Stop(signal=15))
+        assert Stop(15, times) == Stop(**json.loads(master.kv[STOP_KEY]))
+    cluster.stop("application_1_1", Stop(signal=2, times=2))
+    assert Stop(2, 4) == Stop(**json.loads(master.kv[STOP_KEY]))
 
 
 def test_that_skein_has_waited_enough_is_an_answer(

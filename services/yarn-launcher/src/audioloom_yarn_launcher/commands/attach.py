@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.monitoring.failure_report import result_of
 from audioloom_yarn_launcher.monitoring.live import HINT, shown_beside
 from audioloom_yarn_launcher.monitoring.tables import worker_table
 from audioloom_yarn_launcher.runs.application import ApplicationEnd, close_record
-from audioloom_yarn_launcher.settings import PROGRAM, RunOnlySettings
+from audioloom_yarn_launcher.settings import RunOnlySettings, command_line
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.yarn.application_errors import coordinator_outcome, refusal
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
@@ -87,8 +87,8 @@ def report_application(folder: Location, application: str, ending: ApplicationEn
     """Report that an application goes on, or its end; StageError if its run never began."""
     if ending is None:
         data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
-        words = ("status", "logs --follow", "attach", "kill")
-        return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
+        words = (("status",), ("logs", "--follow"), ("attach",), ("kill",))
+        return Result(str(folder), data, next=tuple(command_line(*each, folder) for each in words))
     told = coordinator_outcome(ending.report.diagnostics)
     if not ending.attempts and told is not None:
         if told[0]:

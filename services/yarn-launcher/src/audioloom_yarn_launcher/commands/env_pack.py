@@ -13,7 +13,7 @@ from audioloom_environment.upload import own_place, put_archive
 from audioloom_stage.result import Result
 from audioloom_storage import Location, is_shared, locate, share, stat
 
-from audioloom_yarn_launcher.settings import PROGRAM, PackSettings
+from audioloom_yarn_launcher.settings import PackSettings, command_line
 from audioloom_yarn_launcher.yarn.configuration import CONF, find_hadoop
 from audioloom_yarn_launcher.yarn.localization import FOLDER
 
@@ -43,6 +43,7 @@ def pack_environment(settings: PackSettings) -> Result:
             archive, _ = put_archive(build_environment(inputs, Path(folder)), ships, name)
     if settings.public:
         _share(archive, settings)
+    run = command_line("run", "--on", "yarn", "--root", root, "--environment", archive)
     return Result(
         str(archive),
         {
@@ -52,7 +53,7 @@ def pack_environment(settings: PackSettings) -> Result:
             "public": is_shared(archive),
             "bytes": stat(archive).size,
         },
-        next=(f"{PROGRAM} run --on yarn --environment {archive}",),
+        next=(f"{run} -- COMMAND",),
     )
 
 

@@ -14,13 +14,13 @@ from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run,
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarHistory, read_histories
-from audioloom_yarn_launcher.settings import PROGRAM, RunOnlySettings
+from audioloom_yarn_launcher.settings import RunOnlySettings, command_line
 
 LAST_LINES = 8
 _COLUMNS = ("attempt", "begun (UTC)", "outcome", "cause")
 _AGAIN = "Run the same command again to go on."
 _HINTS = {
-    "memory": "Run the same command again with more --memory.",
+    "memory": "Run the same command again with more --memory (or `memory` of its role).",
     "node": _AGAIN,
     "killed": f"Find out on that host who killed it, or whether memory ran out (dmesg). {_AGAIN}",
     "repeats": "Fix that first: the same command would fail in the same way.",
@@ -53,8 +53,8 @@ def show_explanation(settings: RunOnlySettings) -> Result:
     text += _sidecars(stories := read_histories(folder))
     follow: tuple[str, ...] = ()
     if first is not None and first.rank is not None:
-        words = f"--rank={first.rank} --attempt={first.attempt}"
-        follow = (f"{PROGRAM} logs {folder} {words}",)
+        words = (f"--rank={first.rank}", f"--attempt={first.attempt}")
+        follow = (command_line("logs", folder, *words),)
     return Result(text, _data(view, found, stories), next=follow)
 
 

@@ -14,7 +14,7 @@ from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.application import ApplicationEnd, close_record, end_application
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_alive
-from audioloom_yarn_launcher.settings import PROGRAM, KillSettings
+from audioloom_yarn_launcher.settings import KillSettings, command_line
 from audioloom_yarn_launcher.system.waiting import poll
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.credentials import read_login
@@ -45,7 +45,7 @@ def kill_run(settings: KillSettings) -> Result:
     elif view.last is not None:
         _end_process(folder, view.last.started.owner)
     data = {"run": folder.uri, "state": read_run_status(folder).state}
-    return Result(str(folder), data, next=(f"{PROGRAM} status {folder}",))
+    return Result(str(folder), data, next=(command_line("status", folder),))
 
 
 def _end_process(folder: Location, owner: ProcessIdentity) -> None:
@@ -55,7 +55,7 @@ def _end_process(folder: Location, owner: ProcessIdentity) -> None:
             "the run was begun on another machine",
             where=folder,
             found=str(owner),
-            hint=f"Run `{PROGRAM} kill {folder}` there.",
+            hint=f"Run `{command_line('kill', folder)}` there.",
         )
     if not alive:
         log.info("the launcher has just ended", process=owner.pid)

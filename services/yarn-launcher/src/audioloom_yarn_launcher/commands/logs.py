@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.rendezvous.roles import ranks_of
 from audioloom_yarn_launcher.runs.application import report_pending
 from audioloom_yarn_launcher.runs.layout import appends
 from audioloom_yarn_launcher.runs.sidecar_events import read_histories
-from audioloom_yarn_launcher.settings import PROGRAM, LogsSettings
+from audioloom_yarn_launcher.settings import LogsSettings, command_line
 from audioloom_yarn_launcher.system.waiting import ahead
 
 LOOK_AGAIN_S, LOOK_AGAIN_REMOTE_S = 0.3, 1.0
@@ -171,5 +171,5 @@ def _no_log(view: RunStatus, attempt: int, rank: int | None) -> NoRun:
         f"there is no log of {whose}" + (f" of attempt {attempt}" if attempt else ""),
         where=view.folder / "logs",
         found=view.pending.because if view.pending else "",
-        hint=f"{PROGRAM} status {view.folder}",
+        hint=command_line("status", view.folder),
     )

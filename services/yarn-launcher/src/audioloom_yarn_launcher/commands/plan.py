@@ -19,7 +19,7 @@ from audioloom_runs.tables import facts
 from audioloom_stage.logs import bind
 from audioloom_stage.progress_bar import working
 from audioloom_stage.result import JSON, Result
-from audioloom_storage import Location, locate
+from audioloom_storage import Location, StorageError, locate
 from pydantic import TypeAdapter
 
 from audioloom_yarn_launcher.errors import BadRecord, NoCluster
@@ -145,7 +145,7 @@ def _starts(spec: RunSpec, root: Location) -> Iterator[Earlier]:
         waited = seconds.get("containers", 0.0) + seconds.get("localising", 0.0)
         try:
             started = read_record(folder / "attempts/1.started.json", AttemptStarted)
-        except BadRecord:
+        except (BadRecord, StorageError):  # perhaps another user's; it would only be an estimate
             continue
         if waited and started is not None and started.on == spec.on:
             yield Earlier(START[spec.on].start, 0.0, waited)

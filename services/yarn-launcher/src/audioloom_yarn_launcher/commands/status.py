@@ -20,7 +20,7 @@ from audioloom_yarn_launcher.monitoring.run_status import (
 from audioloom_yarn_launcher.monitoring.tables import arrivals_of, arrivals_table, worker_table
 from audioloom_yarn_launcher.runs.application import Pending
 from audioloom_yarn_launcher.runs.record import check_manifest
-from audioloom_yarn_launcher.settings import PROGRAM, StatusSettings
+from audioloom_yarn_launcher.settings import StatusSettings, command_line
 
 
 def show_status(settings: StatusSettings) -> Result:
@@ -40,7 +40,7 @@ def show_status(settings: StatusSettings) -> Result:
         wall_time_table(seconds).splitlines() if seconds else [],
     ):
         text += ["", *table] if table else []
-    follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
+    follow = () if view.over else (command_line("logs", view.folder, "--follow"),)
     return Result(text, _data(view, workers, seconds), next=follow)
 
 

@@ -3,6 +3,7 @@
 The facts on a run's attempts come from its records, progress and logs, and from YARN.
 """
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerRecord
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
-from audioloom_yarn_launcher.settings import PROGRAM
+from audioloom_yarn_launcher.settings import command_line
 from audioloom_yarn_launcher.system.waiting import ahead
 from audioloom_yarn_launcher.yarn.application_errors import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
@@ -132,9 +133,9 @@ def result_of(folder: Location, cause: Cause | None = None, *, attempts: int = 0
         "cause": cause.text if cause else None,
     }
     if cause is None:
-        look = [f"{PROGRAM} status {folder}"]
+        look = [command_line("status", folder)]
         if training is not None:
-            look.append(f"audioloom-trainer inspect {folder}")
+            look.append(shlex.join(["audioloom-trainer", "inspect", str(folder)]))
             if attempts:
                 tell_scores(training)
         return Result(str(manifest if committed else folder), data, next=tuple(look))
@@ -154,7 +155,7 @@ def _report(folder: Location, cause: Cause) -> str:
         text, rank, attempt = first.text, first.rank, first.attempt
     where = folder if rank is None else folder / log_name(folder, rank, attempt)
     lines = cause.tail.splitlines()[-MOST_LINES:] if rank == cause.rank else []
-    look = f"{PROGRAM} explain {folder}"
+    look = command_line("explain", folder)
     if current_logs().as_json:
         told = {"where": str(where), "output": lines, "try": look}
         log.error(text, exit_code=cause.exit_code, **told)

@@ -230,7 +230,9 @@ def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
     offered = [_resources(each.get("totalResource")) for each in found]
     most = max((each.gpus for each in offered if each is not None), default=0)
     if asked > most:
-        return failure("GPUs", f"a node has at most {most}, {asked} asked for", "Give less --gpus.")
+        return failure(
+            "GPUs", f"a node has at most {most}, {asked} asked for", "Give fewer --gpus."
+        )
     return ok("GPUs", f"a node has up to {most}, {asked} asked for")
 
 

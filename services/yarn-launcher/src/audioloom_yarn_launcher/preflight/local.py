@@ -99,7 +99,7 @@ def check_java(said: str) -> CheckResult:
     """Check the output of `java -version`."""
     version, first = read_java(said)
     if version is None or not OLDEST_JAVA <= version <= NEWEST_JAVA:
-        hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
+        hint = "Set JAVA_HOME to a Java 8 to 21, as the cluster has it."
         return failure("Java here", f"java -version says {first}", hint)
     return ok("Java here", first)
 

@@ -66,7 +66,7 @@ def check_node(
         hint = "Make it with `env pack` or conda-pack, on a machine with no newer C library."
         yield failure("environment", f"its bin/python does not run on the node: {said}", hint)
     if answer.unread:
-        hint = "See that nodes reach the root's storage; --file-system for another HDFS' tokens."
+        hint = "See that nodes reach the root's storage; `run --file-system` for another HDFS."
         yield failure("node reads", answer.unread, hint)
     else:
         yield ok("node reads", answer.file)

@@ -5,7 +5,7 @@ An application is pending when it was submitted and no attempt of its run has be
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from audioloom_stage.errors import StageError, TryAgain
@@ -20,6 +20,7 @@ from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.lease import wait_for_turn
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Submission, read_submissions
+from audioloom_yarn_launcher.settings import command_line
 from audioloom_yarn_launcher.yarn import application_errors
 from audioloom_yarn_launcher.yarn.container_logs import last_words
 from audioloom_yarn_launcher.yarn.resource_manager import Application, look_up
@@ -98,7 +99,7 @@ def wait_to_submit(spec: RunSpec) -> int | None:
                 "another launcher's application for this run waits to begin",
                 where=folder,
                 found=f"{pending.submission.application}: {pending.because}",
-                hint=f"audioloom-yarn-launcher status {folder}",
+                hint=command_line("status", folder),
             )
         if not reported:
             report_pending(pending)
@@ -127,9 +128,9 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
     while True:
         asked = stop()
         if asked.times > told and not killed:
-            told = asked.times
+            more, told = replace(asked, times=asked.times - told), asked.times
             try:
-                cluster.stop(application, asked)
+                cluster.stop(application, more)
             except StageError:  # it has no master yet, or its master does not answer
                 cluster.kill(application)
                 killed = True

@@ -26,6 +26,7 @@ from audioloom_yarn_launcher.runs.command_identity import check_same
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
+from audioloom_yarn_launcher.settings import command_line
 from audioloom_yarn_launcher.system import processes
 
 LOOK_AGAIN_S = 0.5
@@ -167,5 +168,5 @@ def _busy(last: Attempt, folder: Location) -> TryAgain:
         "another launcher is at work on this run",
         where=folder,
         found=f"{last.started.owner}, begun {last.started.started}",
-        hint=f"audioloom-yarn-launcher status {folder}",
+        hint=command_line("status", folder),
     )

@@ -56,7 +56,7 @@ def find_java() -> str:
             "Java is missing",
             expected="bin/java in JAVA_HOME" if home else "java on the PATH, or JAVA_HOME",
             found=f"none in {home}" if home else "neither",
-            hint="Install Java 8, 11 or 17 as the cluster has it (Debian: apt install"
+            hint="Install Java 8 to 21 as the cluster has it (Debian: apt install"
             " openjdk-17-jre-headless), or set JAVA_HOME.",
         )
     return java

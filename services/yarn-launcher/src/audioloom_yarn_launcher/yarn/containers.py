@@ -18,7 +18,8 @@ _KNOWN: dict[Cause, tuple[int, Reason, str]] = {
     Cause.OUT_OF_MEMORY: (
         TRY_AGAIN,
         "memory",
-        "its container{place} was killed for memory ({words}): ask for more with --memory",
+        "its container{place} was killed for memory ({words}): ask for more with --memory (or"
+        " `memory` of its role)",
     ),
     Cause.LOST_NODE: (
         TRY_AGAIN,

@@ -125,6 +125,6 @@ def read_login(keytab: str | None, principal: str | None) -> Login | None:
         )
     path = Path(keytab).absolute()
     if not os.access(path, os.R_OK):
-        raise Usage("the keytab cannot be read", where=path, expected="a file that you may")
+        raise Usage("the keytab cannot be read", where=path, expected="a file that you may read")
     os.environ[GSSAPI_KEYTAB] = str(path)
     return Login(str(path), principal)

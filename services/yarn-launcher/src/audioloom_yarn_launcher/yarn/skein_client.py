@@ -1,11 +1,13 @@
 """The client of the cluster: skein's driver, a JVM that lives as long as it is needed."""
 
+import json
 import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -84,11 +86,14 @@ class Cluster:
         return Application(str(found.state), found.diagnostics or "")
 
     def stop(self, application: str, stop: Stop) -> None:
-        """Ask the coordinator to end the run; ApplicationLost if it cannot be asked."""
+        """Ask the coordinator to end the run, once more than others have; or ApplicationLost."""
 
         def tell() -> None:
             with self._client.connect(application, wait=False) as master:
-                master.kv[STOP_KEY] = encode(stop).encode()
+                before = master.kv.get(STOP_KEY)
+                times = json.loads(before)["times"] if before else 0
+                asked = replace(stop, times=times + stop.times)
+                master.kv[STOP_KEY] = encode(asked).encode()
 
         self._ask(tell)
 
@@ -193,11 +198,11 @@ def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
         except (skein.exceptions.SkeinError, OSError) as error:
             found = tail_of(log) or f"{type(error).__name__}: {error}"
             summary = "skein's driver, a Java program, does not start"
-            hint = "Look whether `yarn classpath --glob` works."
+            hint = "Check whether `yarn classpath --glob` works."
             if known := diagnose(found, among=_JAVA_AGES):
                 age = _JAVA_AGES[known.cause]
                 summary = f"the Java of this machine is too {age} for the cluster's programs"
-                hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
+                hint = "Set JAVA_HOME to a Java 8 to 21, as the cluster has it."
             raise NoCluster(summary, where=hadoop.conf, found=found, hint=hint) from error
         try:
             yield cluster
