@@ -65,6 +65,15 @@ def test_stdout_is_the_result_alone(sharder: Callable, tmp_path: Path) -> None:
     assert f"audioloom-trainer run {Path(ran.out).parent}" in ran.err
 
 
+def test_the_next_commands_can_be_pasted(sharder: Callable, tmp_path: Path) -> None:
+    """A folder may have a blank in its name."""
+    features = make_features(tmp_path / "my data", [windows(200, groups=100)])
+    ran = sharder("run", features.folder)
+    folder = Path(ran.out).parent
+    for command in ("sharder inspect", "sharder verify", "trainer run"):
+        assert f"audioloom-{command} '{folder}'" in ran.err
+
+
 def test_columns_are_not_for_the_trainer(sharder: Callable, tmp_path: Path) -> None:
     """What it cannot read is not what comes next."""
     features = make_features(tmp_path, [windows(200, groups=100)])

@@ -72,7 +72,7 @@ class Assignment(Settings):
         None, description="Keep windows with these labels only, separated by commas."
     )
     without_flags: str | None = Field(
-        None, description="Drop windows with one of these flags: silent,truncated."
+        None, description="Drop windows with any of these flags, such as silent,truncated."
     )
     min_seconds: float = Field(
         0.0, ge=0, le=86400, description="Drop windows with less audio than this, in seconds."

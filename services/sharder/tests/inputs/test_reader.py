@@ -32,6 +32,16 @@ def test_a_cut_features_file_is_told(sharder: Callable, tmp_path: Path) -> None:
     assert path.name in ran.err
 
 
+def test_a_file_that_is_not_parquet_is_told(sharder: Callable, tmp_path: Path) -> None:
+    """The command that checks all of them can be pasted, whatever the folder is called."""
+    features = make_features(tmp_path / "my data", [ROWS])
+    path = features_file(features)
+    path.write_bytes(bytes(path.stat().st_size))
+    ran = sharder("run", features.folder)
+    assert 65 == ran.code
+    assert f"audioloom-featurizer verify '{features.folder}'" in ran.err
+
+
 @pytest.mark.parametrize("held", ["memory", "disk"])
 def test_a_rotten_features_file_is_told(
     sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str

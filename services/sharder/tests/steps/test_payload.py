@@ -60,6 +60,7 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         payload.add(io.BytesIO(b"abc"), WHERE, 0, 3)
     assert tempfile.gettempdir() == caught.value.where
+    assert "--master local[N]" in str(caught.value)
 
 
 def test_nothing_stays_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The stats of a run at its commit, and the check and the result of a committed run."""
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -87,13 +88,9 @@ def run_result(opened: Opened[ShardsManifest], *, ours: bool) -> Result:
     """Build the result of `run`; *ours* says that this attempt committed the run."""
     where = str(opened.location)
     readable = opened.manifest.recipe.format == "tfrecord"
-    train = (f"audioloom-trainer run {opened.folder}",) if readable else ()
+    useful = ("sharder inspect", "sharder verify", *(["trainer run"] if readable else []))
     return Result(
         text=where,
         data={**run_data(opened), "already_committed": not ours},
-        next=(
-            f"audioloom-sharder inspect {opened.folder}",
-            f"audioloom-sharder verify {opened.folder}",
-            *train,
-        ),
+        next=tuple(f"audioloom-{each} {shlex.quote(str(opened.folder))}" for each in useful),
     )

@@ -1,5 +1,6 @@
 """Read features files: the identity columns of windows, and their values."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -123,11 +124,12 @@ def _parsed(
     source: Source, stream: Any, feature: ShardFeature, *, pre_buffer: bool = False
 ) -> Iterator[pq.ParquetFile]:
     def damaged(text: str) -> BadFeatures:
+        folder = shlex.quote(str(source.folder))
         return BadFeatures(
             expected="a Parquet file of features",
             found=text,
             where=source.location,
-            hint=f"Check all of them with: audioloom-featurizer verify {source.folder}",
+            hint=f"Check all of them with: audioloom-featurizer verify {folder}",
         )
 
     with (

@@ -28,5 +28,6 @@ def disk_full_as_error(size: int, content: str) -> Iterator[None]:
             where=tempfile.gettempdir(),
             expected=f"{size:,} bytes",
             found=str(error),
-            hint="Point TMPDIR to a larger disk, or use fewer --executor-cores.",
+            hint="Point TMPDIR to a larger disk, or work on fewer units at once: fewer"
+            " --executor-cores on YARN, a smaller N of --master local[N] on this machine.",
         ) from error

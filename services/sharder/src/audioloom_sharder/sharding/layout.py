@@ -86,7 +86,7 @@ def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
         )
     if empty := [name for name, count in summary.splits.items() if not count.records]:
         raise BadFeatures(
-            f"no group falls into the split {' nor '.join(repr(name) for name in empty)}",
+            f"no group falls into the split {' or '.join(repr(name) for name in empty)}",
             found=", ".join(f"{name} {one.records:,}" for name, one in summary.splits.items()),
             where=where,
             hint="Groups stay whole, and there are too few of them: leave the split out."

@@ -27,6 +27,8 @@ class Members(NamedTuple):
     rows: NDArray[np.void]
     names: Sequence[str] = ()
     """The splits that a pattern finds in the paths."""
+    first_path: str = ""
+    """The first of the paths, for the message that a pattern finds no split in them."""
 
     @property
     def keys(self) -> NDArray[np.uint64]:
@@ -98,11 +100,12 @@ def _stratified(
 def _by_pattern(members: Sequence[Members], where: str, pattern: str) -> SplitDecision:
     names = tuple(sorted({name for one in members for name in one.names}))
     if not names:
+        first = min((one.first_path for one in members if one.first_path), default="")
         raise BadFeatures(
             expected="a pattern for the whole path of a recording, as the features have it",
-            found=f"no path that {pattern} matches",
+            found=f"no path that {pattern} matches"
+            + (f"; the first path is {first}" if first else ""),
             where=where,
-            hint="audioloom-featurizer inspect shows some of the paths.",
         )
     if len(names) > MOST_SPLITS:
         raise BadFeatures(

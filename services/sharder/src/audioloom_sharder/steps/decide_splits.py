@@ -67,7 +67,8 @@ def source_units(inputs: Inputs) -> list[SourceUnit]:
 def gather_source(job: Job, unit: SourceUnit) -> Receipt:
     """Gather the members of a features file: a unit of the first step."""
     members = _members_of(unit.windows(job.rules), job.rules)
-    return publish_arrays(job, MEMBERS, unit.number, [members.rows], {"names": members.names})
+    counts = {"names": members.names, "first_path": members.first_path}
+    return publish_arrays(job, MEMBERS, unit.number, [members.rows], counts)
 
 
 def assign_all(job: Job, files: int, number: int) -> Receipt:
@@ -77,7 +78,12 @@ def assign_all(job: Job, files: int, number: int) -> Receipt:
     receipts = read_receipts(job.folder_of(MEMBERS), units)
     gathered = [receipts[unit] for unit in units]
     members = [
-        Members(stored(job, MEMBERS, one).read(dtype), one.counts["names"]) for one in gathered
+        Members(
+            stored(job, MEMBERS, one).read(dtype),
+            one.counts["names"],
+            one.counts.get("first_path", ""),  # an earlier release did not note it
+        )
+        for one in gathered
     ]
     names, splits = assign_splits(members, job.rules, job.split_source, job.where)
     starts = np.cumsum([0, *map(len, splits)], dtype=_START)
@@ -143,6 +149,7 @@ def _members_of(windows: Windows, rules: Rules) -> Members:
     found = np.zeros(len(rows), dtype=member_dtype(rules))
     found["key"] = windows.keys(rules)
     names: tuple[str, ...] = ()
+    first_path = ""
     order = ["key"]
     if rules.previous_seed is not None:
         found["old"] = hash_each(windows.groups, rules.previous_seed)
@@ -151,11 +158,12 @@ def _members_of(windows: Windows, rules: Rules) -> Members:
         order.append("label")
     if recipe.split_pattern is not None:
         names = _match_paths(rows, recipe.split_pattern, found["split"])
+        first_path = min((row.path for row in rows), default="")
     found = found[np.lexsort([found[name] for name in reversed(order)])]
     first = run_starts(*(found[name] for name in order))
     if recipe.stratify:
         found["records"][first] = np.diff(np.r_[first, len(found)])
-    return Members(found[first], names)
+    return Members(found[first], names, first_path)
 
 
 def _match_paths(rows: Sequence[Row], text: str, splits: NDArray[np.uint8]) -> tuple[str, ...]:
