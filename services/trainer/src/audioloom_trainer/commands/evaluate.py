@@ -90,7 +90,7 @@ def _chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
     found = names or tuple(sorted(scored.splits.keys() - {"train"}))
     if not found:
         raise BadData(
-            expected="a split beside train",
+            expected="a split other than train",
             found="train alone",
             hint="Give --split train to score what was trained on.",
         )
