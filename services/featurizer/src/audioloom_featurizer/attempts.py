@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from shlex import quote
 from typing import Any
 
 import structlog
@@ -49,5 +50,5 @@ def committed_result(
         "already_committed": already,
         **facts,
     }
-    commands = tuple(f"audioloom-{each} {opened.folder}" for each in useful)
+    commands = tuple(f"audioloom-{each} {quote(str(opened.folder))}" for each in useful)
     return Result(where, data, next=commands)

@@ -37,7 +37,7 @@ def why() -> None:
 
 @command(app, "RetrySettings", "retry:retry")
 def retry() -> None:
-    """Retry recordings that FEATURES refused because storage was unavailable.
+    """Retry recordings that FEATURES refused because storage or a decoder's limits failed them.
 
     Prints the location of the new features manifest. The new features are a run of their own with
     the same recipe: give both runs to the sharder.

@@ -8,7 +8,7 @@ class DuplicateRecording(BadData):
 
 
 class BadLabels(BadData):
-    """Labels contradict each other, match no recording, or are no numbers where targets are."""
+    """Labels contradict each other, match no recording, are too long, or no numbers as targets."""
 
 
 class Unlabelled(BadData):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -342,3 +343,11 @@ def _values(opened: Opened) -> list[np.ndarray]:
     paths = [Path(opened.folder.path, entry.path) for entry in opened.files("features")]
     rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
     return [np.frombuffer(row["mfcc"], "<f4") for row in sorted(rows, key=lambda row: row["path"])]
+
+
+def test_the_next_commands_are_for_a_shell(source: Path, tmp_path: Path) -> None:
+    """Also where a root has a space in its name."""
+    result = scan(source, tmp_path / "my loom")
+    assert len(result.next) == 2
+    folder = str(Path(str(result.text)).parent)
+    assert [folder] * 2 == [shlex.split(command)[-1] for command in result.next]

@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from audioloom_featurizer.commands import trace as trace_module
 from audioloom_featurizer.commands.trace import trace as trace_command
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.settings import TraceSettings
 from audioloom_manifest.reader import Opened
-from audioloom_storage import NotFound
+from audioloom_storage import NotFound, PermissionDenied
 from featurizer_work import features_of, header_only, scan, write_wav
 from manifest_editing import write_manifest
 
@@ -109,6 +110,21 @@ def test_what_cannot_be_known_is_said(source: Path, root: Path) -> None:
     assert {"cannot-tell"} == {run["state"] for run in data["runs"]}
     details = [run["detail"] for run in data["runs"] if run["location"].endswith("killed")]
     assert ["not committed"] == details
+
+
+def test_a_file_that_another_user_keeps_closed_cannot_be_told_of(
+    source: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its run is one of many, and does not end the search of the others."""
+    features_of(source, root)
+
+    def closed(*_: object) -> object:
+        raise PermissionDenied("not yours", where="inventory")
+
+    monkeypatch.setattr(trace_module, "inventory_location", closed)
+    data = trace(root, group=("s0",))
+    assert "cannot-tell" == data["runs"][0]["state"]
+    assert "features" == data["runs"][1]["kind"]
 
 
 def test_without_the_recordings_the_features_are_read(source: Path, root: Path) -> None:

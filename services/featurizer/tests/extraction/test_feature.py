@@ -53,6 +53,14 @@ def test_options_choose_a_feature(options: dict[str, Any], expected: object, rat
     assert (expected, rate) == chosen_feature(settings(**options))
 
 
+@pytest.mark.parametrize("name", ["window", "path", "label", "Chroma", "_x", "é"])
+def test_a_function_whose_name_no_column_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    """Before any unit; the name of the function is that of the column of its values."""
+    (tmp_path / "own.py").write_text(f"def {name}(samples, rate):\n    return samples\n")
+    with pytest.raises(InvalidOption, match=f"--feature .*own.py:{name}"):
+        chosen_feature(settings(feature=f"{tmp_path}/own.py:{name}"))
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("feature", ["mfcc", "log-mel", "waveform"])
 def test_a_recipe_tells_the_settings(preset: str, feature: str) -> None:

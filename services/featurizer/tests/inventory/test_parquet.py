@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from audioloom_featurizer.errors import BadLabels
 from audioloom_featurizer.inventory import parquet
 from audioloom_featurizer.inventory.labels.path_pattern import compile_pattern, label_by_pattern
 from audioloom_featurizer.inventory.parquet import (
@@ -61,6 +63,14 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.parquet").write_bytes(data)
     with pytest.raises(BadParquet, match=r"x\.parquet"):
         list(read_batches(locate(tmp_path / "x.parquet")))
+
+
+def test_a_label_that_no_shard_can_hold_is_refused() -> None:
+    """Before the features of all recordings are computed."""
+    for length, refused in ((1000, False), (1001, True)):
+        batch = batch_of(path=["a.wav"], size=[1], modified_ns=[1], label=["é" * length])
+        with pytest.raises(BadLabels, match="1001") if refused else nullcontext():
+            write_inventory(io.BytesIO(), iter([batch]), "here")
 
 
 def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:

@@ -132,6 +132,9 @@ def test_inspect_shows_it_all(mixed: Path, root: Path) -> None:
         "  such as no/s1-take.wav (no), yes/s1-was-no.wav (yes)",
     )
     assert list(copies) == shown(place, *copies)
+    opened = features_of(mixed, root, digest="head")
+    copies = ("duplicates, alike in size and first MiB",)
+    assert list(copies) == shown(opened.folder.path, *copies)
 
 
 def test_inspect_as_json(mixed: Path, root: Path) -> None:

@@ -42,10 +42,6 @@ LIMITS = WorkerLimits(memory=512 << 20, seconds=20)
 _ODD = [0, 1, 2, 7, 255, 256, 1024, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000,
         0xFFFFFFFE, 0xFFFFFFFF]  # fmt: skip
 
-_CHUNKS = (
-    *(b"data", b"fmt ", b"RIFF", b"fact", b"ds64", b"SSND", b"COMM", b"FORM", b"desc", b"pakt"),
-    *(b".snd", b"fLaC", b"OggS", b"vorbis", b"OpusHead", b"Xing", b"Info", b"sample_"),
-)
 _FIELDS = ((8, "<H"), (10, "<H"), (12, "<I"), (16, "<I"), (20, "<H"), (22, "<H"))
 
 # What batches ask for, in turn.
@@ -127,9 +123,7 @@ def _lie(data: bytearray, dice: random.Random) -> bytearray:
 def _field(data: bytearray, dice: random.Random) -> bytearray:
     """About channels, rate, alignment or bits in a WAV."""
     if (at := data.find(b"fmt ")) >= 0 and len(data) > at + 24:
-        offset, kind = dice.choice(
-            ((8, "<H"), (10, "<H"), (12, "<I"), (16, "<I"), (20, "<H"), (22, "<H"))
-        )
+        offset, kind = dice.choice(_FIELDS)
         mask = (1 << 8 * struct.calcsize(kind)) - 1
         struct.pack_into(kind, data, at + offset, dice.choice((*_ODD, 3, 6, 17, 49, 64, 85)) & mask)
     return data

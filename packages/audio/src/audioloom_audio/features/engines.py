@@ -30,7 +30,7 @@ class LibrosaEngine:
         except ImportError as error:
             raise MissingDecoder(
                 "engine='librosa' needs librosa, which is not installed here: "
-                "pip install 'audioloom-audio[librosa]', or take engine='numpy'"
+                "install audioloom-audio again with its extra librosa, or take engine='numpy'"
             ) from error
         self._librosa: Any = librosa
 
@@ -137,7 +137,7 @@ def _native_obstacle(settings: MelSpectrum, window: WindowShape) -> AudioError |
     if found is None:
         return MissingDecoder(
             "engine='native' needs audioloom-audio-native, which is not installed here: "
-            "pip install 'audioloom-audio[native]', or take engine='numpy'"
+            "install audioloom-audio again with its extra native, or take engine='numpy'"
         )
     if not found.best_level():
         return MissingDecoder(

@@ -23,7 +23,7 @@ def _librosa() -> CheckResult:
 
 
 def _kernels() -> CheckResult:
-    hint = "pip install 'audioloom-audio[native]', or run more slowly with --engine numpy"
+    hint = "Install the featurizer again, or run more slowly with --engine numpy."
     try:
         from audioloom_audio_native import best_level  # noqa: PLC0415 - an optional distribution
     except ImportError:

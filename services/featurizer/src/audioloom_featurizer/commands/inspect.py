@@ -45,7 +45,7 @@ def inspect(settings: InspectSettings) -> Result:
     if settings.contents and isinstance(opened.manifest, FeaturesManifest):
         contents = read_statistics(opened)
         whole["contents"] = as_json(contents)
-        lines += as_lines(contents)
+        lines += as_lines(contents, opened.manifest.recipe.digest)
     else:
         lines += cut_section("labels", [*opened.manifest.stats.labels.items()])
     if settings.ledger:

@@ -1,9 +1,11 @@
 """`retry`: extract again the recordings that a committed run refused but that may succeed now.
 
-Recordings that were refused because storage was unavailable become a new recordings manifest and
-then a new features run by the same recipe. Both runs together equal one run without failures.
+Recordings that were refused because storage or a decoder's limits failed them become a new
+recordings manifest and then a new features run by the same recipe. Both runs together equal one run
+without failures.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -37,7 +39,7 @@ log = structlog.get_logger()
 
 
 def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
-    """Retry the recordings that a committed run refused because storage was unavailable."""
+    """Retry the recordings of a committed run that storage or a decoder's limits failed."""
     settings.check_configured()
     budget = parse_budget(settings.error_budget, default=RETRY_BUDGET)
     features = read_manifest(settings.features, "features")
@@ -45,8 +47,9 @@ def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
     recipe, root = features.manifest.recipe, features.root
     planned = Plan.of("features", recipe, (opened.reference(root),), root, settings.name)
     bind(run=planned.name, input=opened.manifest.name)
+    both = (features.folder, planned.folder)
     done = extract_features(opened, planned, budget, settings, runner)
-    together = f"audioloom-sharder plan {features.folder} {planned.folder}"
+    together = shlex.join(["audioloom-sharder", "plan", *map(str, both)])
     return replace(done, next=(*done.next[:-1], together))
 
 

@@ -20,7 +20,7 @@ from audioloom_runs.tables import table
 from audioloom_stage.errors import BadData
 from audioloom_stage.escapes import printable
 from audioloom_stage.result import Result
-from audioloom_storage import Location, NotFound, locate, stat
+from audioloom_storage import Location, NotFound, PermissionDenied, locate, stat
 
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
@@ -181,7 +181,7 @@ def _runs(root: Location, kind: Kind, look: Callable[[Opened[Any]], Run | None])
         if isinstance(opened, Opened):
             try:
                 run = look(opened)
-            except (ManifestError, BadData, NotFound, pa.ArrowException) as error:
+            except (ManifestError, BadData, NotFound, PermissionDenied, pa.ArrowException) as error:
                 run = _run(opened, UNKNOWN, detail=f"damaged: {error}"[:_MOST_DETAIL])
             if run is not None:
                 yield run

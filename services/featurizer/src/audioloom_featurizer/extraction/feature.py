@@ -1,14 +1,16 @@
 """The feature of a run: from the options, into a recipe, and back from a recipe."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from audioloom_audio import ExtractionSettings, Feature, Function, LogMel, Mfcc, Waveform
+from audioloom_manifest.parquet import WINDOW
 from audioloom_stage.functions import find_function
 
 from audioloom_featurizer.errors import InvalidOption
-from audioloom_featurizer.settings import RecipeSettings
+from audioloom_featurizer.settings import FEATURE_NAME, RecipeSettings
 
 PRESETS: dict[str, dict[str, Any]] = {
     "speech-8k": {
@@ -60,6 +62,24 @@ def chosen_feature(settings: RecipeSettings) -> tuple[Feature, int]:
     return kind(**{name: given[name] for name in known & given.keys()}), rate
 
 
+def check_feature_name(name: str, where: str) -> None:
+    """Raise `InvalidOption` unless files of features can have a column of this name for values."""
+    if re.fullmatch(FEATURE_NAME, name) is None:
+        raise InvalidOption(
+            "files of features and shards cannot hold this name",
+            where=where,
+            expected="a lower-case letter, then at most 99 such letters, digits and underscores",
+            found=repr(name),
+        )
+    if name in WINDOW.names:
+        raise InvalidOption(
+            "features files have a column of this name",
+            where=where,
+            expected="a name for the values alone",
+            found="the name of another column",
+        )
+
+
 def parameters_of(feature: Feature) -> dict[str, Any]:
     """The parameters by which a recipe identifies the feature."""
     if isinstance(feature, Function):
@@ -101,6 +121,7 @@ def _function(settings: RecipeSettings) -> Function:
         "--feature",
         hint=f"Give {', '.join(_KINDS)}, package.module:function or path/to/file.py:function.",
     )
+    check_feature_name(found.function, f"--feature {settings.feature}")
     module = found.label.rpartition(":")[0]
     arguments = tuple(sorted(settings.feature_arg.items()))
     return Function(module, found.data.decode(), found.function, arguments)

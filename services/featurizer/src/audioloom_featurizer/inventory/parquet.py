@@ -18,7 +18,7 @@ from audioloom_manifest.reader import Opened
 from audioloom_stage.errors import BadData
 from audioloom_storage import Location, open_read
 
-from audioloom_featurizer.errors import BadInventory
+from audioloom_featurizer.errors import BadInventory, BadLabels
 from audioloom_featurizer.inventory.schema import batch_of, in_groups, without_label
 
 ROLE = "inventory"
@@ -26,6 +26,9 @@ ROWS_PER_GROUP = 8192
 """Small against a unit, which reads every row group that holds one of its rows."""
 
 MOST_LABELS = 100_000
+MOST_LABEL = 1000
+"""Characters of a label, as shards can hold."""
+
 LISTING_COLUMNS = ("path", "size", "modified_ns")
 LABELLING_COLUMNS = ("path", "label", "target", "group")
 
@@ -72,7 +75,7 @@ def write_inventory(
     """Write batches of `ROWS`, in the order of their paths, in row groups of `ROWS_PER_GROUP`.
 
     Raises:
-        BadData: there are more labels than a manifest may hold.
+        BadData: there are more labels than a manifest may hold, or one is too long.
     """
     summary = InventorySummary()
     recordings = (
@@ -84,7 +87,20 @@ def write_inventory(
             writer.write_table(rows, row_group_size=ROWS_PER_GROUP)
             summary.add(rows)
             check_labels(summary.labels, where)
+            _check_lengths(rows, where)
     return summary
+
+
+def _check_lengths(rows: pa.Table, where: object) -> None:
+    lengths = pc.utf8_length(rows.column("label"))
+    long = rows.filter(pc.greater(lengths, MOST_LABEL))
+    if long.num_rows:
+        path, label = (long.column(name)[0].as_py() for name in ("path", "label"))
+        raise BadLabels(
+            where=where,
+            expected=f"labels of at most {MOST_LABEL} characters",
+            found=f"one of {len(label)} characters for {path!r}, {label[:50]!r}…",
+        )
 
 
 def check_labels(labels: Collection[str], where: object) -> None:

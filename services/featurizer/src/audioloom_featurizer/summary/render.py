@@ -21,8 +21,10 @@ _LAYOUTS = {1: "mono", 2: "stereo"}
 _KINDS = ("under 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min", "1 h and more")
 
 
-def as_lines(contents: RunStatistics) -> Iterator[str]:
+def as_lines(contents: RunStatistics, digest: str = "whole") -> Iterator[str]:
     """Format the statistics as sections of aligned lines; long sections are cut.
+
+    The *digest* of the recipe says how much of a recording is known of copies.
 
     An imported table need not tell lengths, rates and channels: they are 0, and left out.
     """
@@ -36,7 +38,7 @@ def as_lines(contents: RunStatistics) -> Iterator[str]:
     yield from section("channels", layouts)
     yield from section("formats", contents.formats.items())
     yield from section("flags", contents.flags.items())
-    yield from _duplicates(contents.duplicates)
+    yield from _duplicates(contents.duplicates, digest)
 
 
 def as_json(contents: RunStatistics) -> dict[str, Any]:
@@ -95,7 +97,7 @@ def _lengths(lengths: Lengths) -> Iterator[tuple[str, object]]:
     yield from ((kind, n) for kind, n in zip(_KINDS, lengths.counts, strict=True) if n)
 
 
-def _duplicates(found: Duplicates) -> Iterator[str]:
+def _duplicates(found: Duplicates, digest: str) -> Iterator[str]:
     if not found.sets:
         return
     counts = {
@@ -104,7 +106,8 @@ def _duplicates(found: Duplicates) -> Iterator[str]:
         "with different labels": found.conflicting,
         "in several groups": found.across_groups,
     }
-    yield from section("duplicates, byte for byte", counts.items())
+    alike = "byte for byte" if digest == "whole" else "alike in size and first MiB"
+    yield from section(f"duplicates, {alike}", counts.items())
     yield from (f"  such as {', '.join(map(_copy, some))}" for some in found.examples)
 
 

@@ -9,13 +9,12 @@ from audioloom_manifest.envelope import MOST_PATH_BYTES
 from audioloom_manifest.parquet import WINDOW
 from audioloom_manifest.tables import BadTable, Chunk, Table
 
-from audioloom_featurizer.errors import InvalidOption
+from audioloom_featurizer.extraction.feature import check_feature_name
+from audioloom_featurizer.inventory.parquet import MOST_LABEL
 from audioloom_featurizer.tables.values import ValuesForm
 
 VALUES = "values"
 REQUIRED = (VALUES, "path")
-MOST_LABEL = 1000
-"""Characters of a label, as shards can hold."""
 
 MIXED = -1
 """The number of the channel that is the mix of all."""
@@ -51,13 +50,7 @@ def window_columns(table: Table, named: Mapping[Any, str], feature: str) -> dict
         BadTable: there are no values or no path, or a column of *named* is missing.
         InvalidOption: the feature has the name of another column of features files.
     """
-    if feature in WINDOWS.names:
-        raise InvalidOption(
-            "features files have a column of this name",
-            where=f"--feature-name {feature}",
-            expected="a name for the values alone",
-            found="the name of another column",
-        )
+    check_feature_name(feature, f"--feature-name {feature}")
     found = dict(named)
     for name in (VALUES, *WINDOWS.names):
         other = (feature,) if name == VALUES else _OTHER_NAMES.get(name, ())
