@@ -5,6 +5,7 @@ master after a lost one, and also after one that ended a failed run. The new mas
 store, and container names start over, so only the records tell the past.
 """
 
+import shlex
 import time
 from dataclasses import dataclass
 
@@ -26,7 +27,6 @@ from audioloom_yarn_launcher.runs.command_identity import check_same
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
-from audioloom_yarn_launcher.settings import command_line
 from audioloom_yarn_launcher.system import processes
 
 LOOK_AGAIN_S = 0.5
@@ -168,5 +168,5 @@ def _busy(last: Attempt, folder: Location) -> TryAgain:
         "another launcher is at work on this run",
         where=folder,
         found=f"{last.started.owner}, begun {last.started.started}",
-        hint=command_line("status", folder),
+        hint=shlex.join(["audioloom-yarn-launcher", "status", str(folder)]),
     )
