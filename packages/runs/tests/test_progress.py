@@ -118,7 +118,7 @@ def test_the_end_of_the_last_attempt_tells_more(root: Location, end: Any, state:
 FAILED_1 = [{"rank": rank, "attempt": 1, "event": "failed", "time": NOW} for rank in (0, 1)]
 
 
-@pytest.mark.parametrize("begun", [NOW, "2020-01-01T00:00:00Z"])
+@pytest.mark.parametrize("begun", [NOW, "2020-01-01T00:00:00Z"], ids=["now", "long ago"])
 def test_a_failure_of_an_earlier_attempt_is_over(root: Location, begun: str) -> None:
     """A restarted training runs, before its workers note anything, and with fewer of them."""
     note(root, "progress/1.4.jsonl", *FAILED_1)
@@ -135,7 +135,11 @@ def test_a_failure_of_an_earlier_attempt_is_over(root: Location, begun: str) -> 
     assert {"state": "failed", "detail": "NaN"} == training_state(root)
 
 
-@pytest.mark.parametrize(("begun", "state"), [(NOW, "running"), ("2020-01-01T00:00:00Z", "failed")])
+@pytest.mark.parametrize(
+    ("begun", "state"),
+    [(NOW, "running"), ("2020-01-01T00:00:00Z", "failed")],
+    ids=["now", "long ago"],
+)
 def test_without_a_number_of_the_attempt_the_time_decides(
     root: Location, begun: str, state: str
 ) -> None:

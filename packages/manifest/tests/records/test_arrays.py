@@ -43,24 +43,24 @@ HUGE = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,)}"
 TURNED = npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1)}", bytes(16))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"PK",
-        GOOD[:-30],
-        GOOD[100:],
-        objects(),
-        compressed(),
-        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", bytes(8)),
-        entry(b"no array"),
-        entry(HUGE),
-        entry(TURNED),
-        entry(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,", bytes(16))),
-    ],
-)
-def test_what_is_no_archive_is_refused(data: bytes) -> None:
+BAD = {
+    "empty": b"",
+    "a beginning": b"PK",
+    "cut off": GOOD[:-30],
+    "the end alone": GOOD[100:],
+    "objects": objects(),
+    "compressed": compressed(),
+    "no archive": npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", bytes(8)),
+    "no array": entry(b"no array"),
+    "huge": entry(HUGE),
+    "turned": entry(TURNED),
+    "open header": entry(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2,", bytes(16))),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_archive_is_refused(name: str) -> None:
     """And nothing is unpickled."""
     assert [0.0, 0.0] == load_arrays(GOOD)["x"].tolist()
     with pytest.raises(BadArrays):
-        load_arrays(data)
+        load_arrays(BAD[name])
