@@ -8,6 +8,7 @@ import random
 import tarfile
 import uuid
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from audioloom_featurizer.containers import formats, member
+from audioloom_featurizer.containers import formats, member, sequence_file
 from audioloom_featurizer.containers.formats import (
     container_suffix,
     open_container,
@@ -228,6 +229,23 @@ def test_a_value_beyond_the_bound_is_told_as_such(
     monkeypatch.setattr(member, "MOST_READ_BYTES", 2 << 20)
     with pytest.raises(BadContainer, match="a value of 3145728 bytes, more than the 2 MiB"):
         listed(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_packed_value_of_a_sequence_file_has_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    """Whether its own bytes are too many, or those that it unpacks to; that is told."""
+    kind = b"org.apache.hadoop.io.Text"
+    codec = b"org.apache.hadoop.io.compress.DefaultCodec"
+    head = b"SEQ\x06" + 2 * (bytes([len(kind)]) + kind) + b"\1\0" + bytes([len(codec)]) + codec
+    data = zlib.compress(bytes(3 << 20), 9 if packed else 0)
+    record = (2 + len(data)).to_bytes(4) + (2).to_bytes(4) + b"\1a" + data
+    (tmp_path / "a.seq").write_bytes(head + bytes(4) + b"S" * 16 + record)
+    monkeypatch.setattr(member, "MOST_READ_BYTES", 2 << 20)
+    monkeypatch.setattr(sequence_file, "MOST_READ_BYTES", 2 << 20)
+    with pytest.raises(BadContainer, match="more than the 2 MiB that are read"):
+        listed(tmp_path / "a.seq")
 
 
 def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
