@@ -72,7 +72,7 @@ def test_a_compiled_engine_that_is_not_there_is_told(
     absent: None, make_wave: Callable[..., bytes]
 ) -> None:
     """Before the first window, with what to install."""
-    with pytest.raises(MissingDecoder, match=r"audioloom-audio\[native\]"):
+    with pytest.raises(MissingDecoder, match=r"with its extra native"):
         extract(io.BytesIO(make_wave(bytes(800))), settings_of(engine="native", window_seconds=0.5))
 
 
