@@ -46,12 +46,18 @@ STAGES = [name for name in SERVICES if any((ROOT / PROJECTS[name]).glob("src/*/c
 PACKAGES = [name for name, path in PROJECTS.items() if path.parts[0] == "packages"]
 LONGEST_FIRST = [*reversed(SERVICES), *(name for name in PROJECTS if name not in SERVICES)]
 
-# Images often tell Python to write no bytecode. Then each process would compile TensorFlow again,
-# which takes 7 s of a core.
-_BYTECODE = {"UV_COMPILE_BYTECODE": "1"} if sys.dont_write_bytecode else {}
-
 nox.options.default_venv_backend = "none"
 nox.options.error_on_missing_interpreters = True
+
+
+def _into(environment: Path) -> dict[str, str]:
+    """The variables by which `uv sync` installs into an environment."""
+    variables = {"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""}
+    if sys.dont_write_bytecode:
+        # As images often tell Python. Then each process would compile TensorFlow again, which takes
+        # 7 s of a core.
+        variables["UV_COMPILE_BYTECODE"] = "1"
+    return variables
 
 
 def sync(session: nox.Session, project: str, *options: str) -> Path:
@@ -60,7 +66,7 @@ def sync(session: nox.Session, project: str, *options: str) -> Path:
     session.run_install(
         *("uv", "sync", "--quiet", "--locked", f"--python={PYTHON}"),
         *(f"--project={PROJECTS.get(project, project)}", *(options or ("--group=test",))),
-        env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": "", **_BYTECODE},
+        env=_into(environment),
         external=True,
     )
     return environment / "bin"
@@ -351,7 +357,7 @@ def installed(session: nox.Session, stage: str, more: Sequence[str] = ()) -> Pat
         session.run_install(
             *("uv", "sync", "--quiet", "--locked", "--no-default-groups", "--no-install-local"),
             *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage), *more),
-            env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": "", **_BYTECODE},
+            env=_into(environment),
             external=True,
         )
         install = ("uv", "pip", "install", "--quiet", "--no-deps", "--offline")
