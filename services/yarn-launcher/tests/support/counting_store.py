@@ -1,5 +1,6 @@
 """A storage in memory that counts the calls which a client of HDFS would make to its NameNode."""
 
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,8 @@ class CountingStore(MemoryStore):
         super().__init__()
         self._clock = clock
         self._below: dict[Location, set[Location]] = defaultdict(set)
-        self._silent = False
+        # Logs are read by several threads.
+        self._lock, self._here = threading.Lock(), threading.local()
         self.calls: Counter[int] = Counter()
         """How many calls there were in each second."""
 
@@ -86,13 +88,14 @@ class CountingStore(MemoryStore):
         self._below[location.parent].discard(location)
 
     def _count(self, calls: int) -> None:
-        if not self._silent:
-            self.calls[int(self._clock())] += calls
+        if not getattr(self._here, "silent", False):
+            with self._lock:
+                self.calls[int(self._clock())] += calls
 
     @contextmanager
     def _uncounted(self) -> Iterator[None]:
-        self._silent = True
+        self._here.silent = True
         try:
             yield
         finally:
-            self._silent = False
+            self._here.silent = False
