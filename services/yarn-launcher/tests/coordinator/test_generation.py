@@ -1,8 +1,12 @@
 """The coordinator with a store and workers of this process: what no real worker does on demand."""
 
+import json
 import queue
+import subprocess
+import sys
 import threading
 from collections.abc import Collection
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -287,3 +291,12 @@ def test_who_publishes_its_log_is_not_killed(monkeypatch: pytest.MonkeyPatch) ->
     gang.driver.begin(0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda *_: None)
     assert ({0}, {1}) == (set(went.exits), set(went.lost))
+
+
+def test_the_benchmark_of_many_workers_runs_with_this_launcher() -> None:
+    """Nothing else notices if the launcher's functions no longer fit the script that measures."""
+    tools = Path(__file__).parents[4] / "tools"
+    script = tools / "bench/src/audioloom_bench/launching/many_workers.py"
+    command = [sys.executable, str(script), "3", "5"]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert [json.loads(line)["size"] for line in ran.stdout.splitlines()] == [3, 5]

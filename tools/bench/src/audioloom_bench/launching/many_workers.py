@@ -102,7 +102,7 @@ def measure(size: int) -> dict[str, float]:
     with gang_at_work(store, plan, LIMITS, lambda *_: threads) as gang:
         gang.driver.begin(0)
         went = run_generation(
-            gang, attempt=1, generation=0, formed=lambda _: formed.append(time.perf_counter())
+            gang, attempt=1, generation=0, formed=lambda *_: formed.append(time.perf_counter())
         )
         ended = time.perf_counter()
     if went.cause is not None:
