@@ -10,6 +10,8 @@ from audioloom.client.tables import read_table
 from audioloom_manifest.errors import WrongChecksum
 from audioloom_manifest.reader import Opened
 from audioloom_stage.errors import BadData
+from audioloom_storage import Location
+from small_root import make_features
 
 
 def test_an_unknown_column_is_told(runs: dict[str, Opened[Any]]) -> None:
@@ -60,3 +62,14 @@ def test_refused_recordings_are_a_table(runs: dict[str, Opened[Any]]) -> None:
     run: Any = open_run(runs["features"].folder)
     (row,) = run.ledger().to_pylist()
     assert ("glad/1.wav", "empty", "no samples") == (row["path"], row["class"], row["message"])
+
+
+def test_no_refused_recordings_are_a_table_without_rows(
+    root: Location, runs: dict[str, Opened[Any]]
+) -> None:
+    """With the columns that a ledger has."""
+    run: Any = open_run(make_features(root, runs["recordings"], "whole", refusals=0).folder)
+    assert not run.files("ledger")
+    refused: Any = open_run(runs["features"].folder)
+    assert run.ledger().num_rows == 0
+    assert run.ledger().schema.names == refused.ledger().schema.names

@@ -89,7 +89,9 @@ def make_recordings(root: Location, name: str = "voices", **recipe: Any) -> Open
     )
 
 
-def make_features(root: Location, source: Opened[Any], name: str = "mfcc") -> Opened[Any]:
+def make_features(
+    root: Location, source: Opened[Any], name: str = "mfcc", *, refusals: int = 1
+) -> Opened[Any]:
     window = {
         "path": "calm/0.wav", "channel": -1, "window": 0, "label": "calm", "group": "g0",
         "start_seconds": 0.0, "valid_samples": 5, "valid_frames": 3, "flags": [],
@@ -101,6 +103,9 @@ def make_features(root: Location, source: Opened[Any], name: str = "mfcc") -> Op
         "path": "glad/1.wav", "size": 9, "modified_ns": 1, "class": "empty", "stage": "decode",
         "message": "no samples", "retryable": False,
     }  # fmt: skip
+    files = {("features", "parquet"): parquet(features_schema(FEATURE), window)}
+    if refusals:
+        files["ledger", "parquet"] = parquet(LEDGER, *[refused] * refusals)
     return _commit(
         *(root, "features", name),
         FeaturesRecipe(
@@ -113,20 +118,17 @@ def make_features(root: Location, source: Opened[Any], name: str = "mfcc") -> Op
             unit_recordings=10,
         ),
         FeaturesStats(
-            recordings=2,
+            recordings=1 + refusals,
             extracted=1,
-            refused=1,
+            refused=refusals,
             flagged=0,
             windows=1,
             audio_seconds=1.0,
-            refusals={"empty": 1},
+            refusals={"empty": refusals} if refusals else {},
             labels={"calm": 1},
         ),
         inputs=[source],
-        files={
-            ("features", "parquet"): parquet(features_schema(FEATURE), window),
-            ("ledger", "parquet"): parquet(LEDGER, refused),
-        },
+        files=files,
     )
 
 

@@ -106,7 +106,14 @@ class Features(Run):
         return self._table("features", columns or WINDOW.names)
 
     def ledger(self) -> Any:
-        """Return the refused recordings as a `pyarrow.Table`, each with its class and message."""
+        """Return the refused recordings as a `pyarrow.Table`, each with its class and message.
+
+        The table has no rows if no recording was refused: there is no ledger file then.
+        """
+        from audioloom_manifest.parquet import LEDGER  # noqa: PLC0415 - pyarrow is an extra
+
+        if not self.files("ledger"):
+            return LEDGER.empty_table()
         return self._table("ledger", None)
 
     def _about(self) -> dict[str, str]:
