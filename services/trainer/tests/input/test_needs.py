@@ -51,6 +51,7 @@ def test_they_are_as_a_list_would_be(order: list[int], data: st.DataObject) -> N
     for _ in range(data.draw(st.integers(0, 30))):
         missing = needs.first_missing(keys(model.here))
         assert model.missing() == (None if missing is None else missing.number)
+        assert needs.is_searched == (missing is None)
         step = data.draw(st.sampled_from(["bring", "evict", "hold"]))
         if step == "bring" and missing is not None:
             assert needs.leads(missing, keys(model.here))
@@ -70,6 +71,7 @@ def test_they_are_as_a_list_would_be(order: list[int], data: st.DataObject) -> N
             assert model.left.index(number) == needs.place(SHARDS[number])
             needs.meet(SHARDS[number])
             model.left.remove(number)
+        assert not needs.is_searched or model.missing() is None
     assert model.left == [each.number for each in needs]
 
 
@@ -93,3 +95,16 @@ def test_equal_shards_are_one() -> None:
     twin = replace(SHARDS[0], number=7, split="val")
     assert 0 == Needs([twin]).place(SHARDS[0])
     assert SHARDS[0].sha256 != replace(SHARDS[1], index=SHARDS[0].index).sha256
+
+
+def test_endless_needs_are_searched_again_before_the_known_ones_end() -> None:
+    """Half of the known ones are left for the time of the search."""
+    needs, here = Needs(repeat(SHARDS[0])), keys({0})
+    assert needs.first_missing(here) is None
+    known = 0
+    while needs.is_searched:
+        needs.meet(SHARDS[0])
+        known += 1
+    assert 1000 < known < 4000
+    assert needs.first_missing(here) is None
+    assert needs.is_searched

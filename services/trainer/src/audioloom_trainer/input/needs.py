@@ -27,6 +27,7 @@ class Needs:
         self._rest = iter(shards)
         self._ahead: deque[Shard] = deque()
         self._known = 0  # so many, from the first on, are not missing
+        self._complete = False  # no more needs come than those ahead
 
     def __iter__(self) -> Iterator[Shard]:
         """Yield the needs, as many as are searched."""
@@ -57,12 +58,19 @@ class Needs:
             if self._known == len(self._ahead):
                 self._ahead.extend(islice(self._rest, 1))
             if self._known == len(self._ahead):
+                self._complete = True
                 break
             shard = self._ahead[self._known]
             if not any(shard.sha256 in each for each in known):
                 return shard
             self._known += 1
         return None
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether the next search for a missing one can wait: enough needs are known, or all."""
+        enough = self._known >= _MOST_READY // 2
+        return enough or (self._complete and self._known == len(self._ahead))
 
     def start_over(self) -> None:
         """Look for missing shards from the first need on, because one that was known has gone."""

@@ -111,8 +111,9 @@ class Staging:
                     held = self._held.pop(shard.sha256, None)
                     if held is not None:  # None if staging was closed before the reader
                         held.close()
-            self._stalled_for = None  # there may be room now
-            self._change.notify_all()
+            if self._stalled_for is not None or self._full:  # there may be room now
+                self._stalled_for = None
+                self._change.notify_all()
 
     def replan(self, needs: Iterable[Shard]) -> None:
         """Replace the remaining needs, because the training has ended early, with none held."""
@@ -142,7 +143,8 @@ class Staging:
             self.waited += time.monotonic() - asked
             self._needs.meet(shard)
             self._holders[key] += 1
-            self._change.notify_all()
+            if not self._needs.is_searched:  # to wake all threads in vain takes as long as reading
+                self._change.notify_all()
             if key not in self._held:
                 data, index = self._here[key]
                 parsed = self.shard_set.parse_index(shard, index.read_bytes())
