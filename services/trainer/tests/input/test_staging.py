@@ -21,7 +21,7 @@ from audioloom_trainer.input import cache as cache_module
 from audioloom_trainer.input import integrity
 from audioloom_trainer.input import staging as staging_module
 from audioloom_trainer.input.cache import Cache
-from audioloom_trainer.input.record_reader import LocalShard, gather
+from audioloom_trainer.input.record_reader import LocalShard, Records
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
 from shard_maker import make_shards
@@ -70,13 +70,7 @@ def contents(
     held: dict[int, LocalShard], shard: Shard, shard_set: ShardSet
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features and targets of a shard."""
-    return gather(
-        held,
-        rows_of(shard),
-        shape=shard_set.shape,
-        dtype=shard_set.dtype,
-        target_dtype=shard_set.target_dtype,
-    )
+    return Records(held, shape=shard_set.shape, dtype=shard_set.dtype).gather(rows_of(shard))
 
 
 def biggest(shards: Iterable[Shard]) -> int:

@@ -9,6 +9,7 @@ in every block. One sum over all workers at the end of a block carries losses, c
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import keras
@@ -17,7 +18,7 @@ import tensorflow as tf
 
 from audioloom_trainer.distributed.consensus import sum_in_graph
 from audioloom_trainer.input.batches import Replicas
-from audioloom_trainer.input.dataset import BatchStream
+from audioloom_trainer.input.dataset import BatchStream, dequeue
 from audioloom_trainer.models.batch_norm import counted_rows
 from audioloom_trainer.models.keras_compat import (
     compute_loss,
@@ -30,6 +31,7 @@ from audioloom_trainer.models.state import other_state, seed_state
 
 # Far apart and prime, so that the random streams of two replicas do not overlap.
 _SEED_DISTANCE = 1_000_003
+_QUEUE, _NUMBER = tf.TensorSpec((), tf.resource), tf.TensorSpec((), tf.int32)
 
 
 class Outcome(NamedTuple):
@@ -99,10 +101,10 @@ def make_train_block(
 
     as_is = tf.autograph.experimental.do_not_convert(step)  # AutoGraph would take 0.5 s
 
-    def block(iterator: Any, batch: Any, k: Any, signals: Any) -> Any:
+    def block(signature: Any, queue: Any, batch: Any, k: Any, signals: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(3,))
         for i in tf.range(k):
-            following = next(iterator)
+            following = dequeue(queue, signature)
             results = results.write(i, as_is(*batch))
             batch = following
         flat = tf.concat([tf.reshape(results.stack(), [-1]), signals], axis=0)
@@ -112,14 +114,12 @@ def make_train_block(
 
     def run(batches: BatchStream, k: int, signals: list[float]) -> Outcome:
         if not traced:  # for any batch size: a short batch would trace it again
-            element = batches.iterator.element_spec
-            given = (tf.TensorSpec((), tf.int32), tf.TensorSpec((None,), tf.float32))
-            signature = (tf.data.IteratorSpec(element), element, *given)
-            traced.append(tf.function(block, input_signature=signature))
+            given = (_QUEUE, batches.signature, _NUMBER, tf.TensorSpec((None,), tf.float32))
+            traced.append(tf.function(partial(block, batches.signature), input_signature=given))
         if batches.batch is None:
-            batches.batch = batches.iterator.get_next()
+            batches.batch = dequeue(batches.queue, batches.signature)
         flat, batches.batch = traced[0](
-            batches.iterator, batches.batch, tf.constant(k), tf.constant(signals, tf.float32)
+            batches.queue, batches.batch, tf.constant(k), tf.constant(signals, tf.float32)
         )
         return _outcome(flat.numpy(), k)
 
@@ -149,20 +149,23 @@ def make_evaluation_block(
 
     as_is = tf.autograph.experimental.do_not_convert(step)
 
-    def block(iterator: Any, k: Any) -> Any:
+    def block(signature: Any, queue: Any, k: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(3,))
         answers = tf.TensorArray(tf.float32, size=k, element_shape=(None, 4), infer_shape=False)
         for i in tf.range(k):
-            stats, part = strategy.run(as_is, args=next(iterator))
+            stats, part = strategy.run(as_is, args=dequeue(queue, signature))
             results = results.write(i, tf.add_n(strategy.experimental_local_results(stats)))
             answers = answers.write(i, tf.concat(strategy.experimental_local_results(part), 0))
         flat = tf.reshape(results.stack(), [-1])
         return sum_in_graph(strategy, flat, replicas), answers.concat()
 
-    traced = tf.function(block)
+    traced: list[Any] = []
 
     def evaluate(batches: BatchStream, k: int) -> tuple[Outcome, np.ndarray]:
-        total, answers = traced(batches.iterator, tf.constant(k))
+        if not traced:
+            with_signature = partial(block, batches.signature)
+            traced.append(tf.function(with_signature, input_signature=(_QUEUE, _NUMBER)))
+        total, answers = traced[0](batches.queue, tf.constant(k))
         return _outcome(total.numpy(), k), answers.numpy()
 
     return evaluate

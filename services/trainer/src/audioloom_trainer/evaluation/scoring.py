@@ -30,7 +30,7 @@ from audioloom_trainer.input.batches import (
     steps_of,
 )
 from audioloom_trainer.input.cache import open_cache
-from audioloom_trainer.input.dataset import BatchStream, stream
+from audioloom_trainer.input.dataset import BatchStream
 from audioloom_trainer.input.sampler import Shuffle
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.runs.stopwatch import Stopwatch
@@ -173,7 +173,8 @@ class Scoring:
                 self._failure = error  # TensorFlow passes on only its text
                 raise
 
-        return stream(batches(), steps_of(split.layout.total, self.batch) - start, self.shard_set)
+        steps = steps_of(split.layout.total, self.batch) - start
+        return BatchStream(batches(), steps, self.shard_set)
 
     @contextmanager
     def watched(self, when: str) -> Iterator[None]:

@@ -6,13 +6,14 @@ brings the shards to local disk.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_trainer.input.record_reader import Features, LocalShard, Targets, gather
+from audioloom_trainer.input.record_reader import Features, LocalShard, Records, Targets
 from audioloom_trainer.input.sampler import (
     EpochOrder,
     Shuffle,
@@ -114,6 +115,7 @@ class BatchReader:
         self._order = EpochOrder(self.split.layout, self.shuffle)
         self._windows: dict[int, Window] = {}
         self._local: dict[int, LocalShard] = {}
+        self._records: Records
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         """Yield every batch from step *start* to the end of the epoch."""
@@ -146,7 +148,7 @@ class BatchReader:
         return Batch(
             features,
             targets,
-            np.cumsum([0, *sizes], dtype=np.int32),
+            np.array([0, *accumulate(sizes)], dtype=np.int32),
             np.array(counts, dtype=np.int32),
             np.float32(min(self.batch, self.split.layout.total - step * self.batch)),
         )
@@ -156,14 +158,17 @@ class BatchReader:
 
     def _gather(self, positions: NDArray[np.int64]) -> tuple[Features, Targets]:
         """Return features and targets of positions; no lane is ever read backwards."""
+        parts = [
+            (here, self._records.gather(rows))
+            for here, rows in self._order.pieces(positions, self._move_on)
+            if len(rows)
+        ]
+        if len(parts) == 1:
+            return parts[0][1]
         shard_set = self.staging.shard_set
-        shape, dtype, kind = shard_set.shape, shard_set.dtype, shard_set.target_dtype
-        features = np.empty((len(positions), *shape), dtype=dtype)
-        targets = np.empty(len(positions), dtype=kind)
-        for here, rows in self._order.pieces(positions, self._move_on):
-            found = gather(self._local, rows, shape=shape, dtype=dtype, target_dtype=kind)
-            if here.all():
-                return found
+        features = np.empty((len(positions), *shard_set.shape), dtype=shard_set.dtype)
+        targets = np.empty(len(positions), dtype=shard_set.target_dtype)
+        for here, found in parts:
             features[here], targets[here] = found
         return features, targets
 
@@ -178,6 +183,8 @@ class BatchReader:
             shards = [self.split.shards[number] for number in window.shards]
             self._local.update(self.staging.hold(shards))
             self._windows[window.lane] = window
+        shard_set = self.staging.shard_set
+        self._records = Records(self._local, shape=shard_set.shape, dtype=shard_set.dtype)
 
     def _let_go(self, lane: int) -> None:
         window = self._windows.pop(lane, None)

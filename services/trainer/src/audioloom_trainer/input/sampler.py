@@ -126,7 +126,7 @@ class EpochOrder:
             here = missing & (inside >= 0) & (inside < self._counts[lanes])
             yield here, self._rows[self._places[lanes[here]] + inside[here]]
             missing &= ~here
-            if not missing.any():
+            if not np.count_nonzero(missing):
                 return
             windows = self._windows_at(lanes[missing], indexes[missing])
             moved(windows)

@@ -152,6 +152,7 @@ class Clock:
     def __init__(self, model: Any) -> None:
         import tensorflow as tf  # noqa: PLC0415
         from audioloom_trainer.distributed import steps  # noqa: PLC0415
+        from audioloom_trainer.input.dataset import dequeue  # noqa: PLC0415
 
         self._waited = tf.Variable(0.0, dtype=tf.float64)
         self._following: Any = None
@@ -165,12 +166,11 @@ class Clock:
                 self._waited.assign_add(tf.timestamp() - ended)
 
         model.optimizer.apply = applied
-        setattr(steps, "next", self._next)  # noqa: B010  by which a block takes a batch
+        self._dequeue = dequeue
+        setattr(steps, "dequeue", self._next)  # noqa: B010  by which a block takes a batch
 
-    def _next(self, iterator: Any, *default: Any) -> Any:
-        if not hasattr(iterator, "element_spec"):  # Python's, by which the stream is filled
-            return next(iterator, *default)
-        batch = iterator.get_next()
+    def _next(self, queue: Any, signature: Any) -> Any:
+        batch = self._dequeue(queue, signature)
         self._following = batch[-1]
         return batch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from itertools import count, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -123,14 +123,14 @@ class Epochs:
     def stream(self) -> Any:
         """The next epoch's, as the trainer's loop gets them."""
         from audioloom_trainer.input.batches import steps_of  # noqa: PLC0415
-        from audioloom_trainer.input.dataset import stream  # noqa: PLC0415
+        from audioloom_trainer.input.dataset import BatchStream  # noqa: PLC0415
 
         steps = steps_of(self.split.layout.total, BATCH)
-        return stream(self.batches()(), steps, self.set)
+        return BatchStream(self.batches()(), steps, self.set)
 
     def endless_stream(self, late_s: float = 0.0) -> Any:
         """Those of all epochs, one after the other, each so many seconds later."""
-        from audioloom_trainer.input.dataset import stream  # noqa: PLC0415
+        from audioloom_trainer.input.dataset import BatchStream  # noqa: PLC0415
 
         def batches() -> Iterator[Any]:
             while True:
@@ -139,7 +139,7 @@ class Epochs:
                         time.sleep(late_s)
                     yield batch
 
-        return stream(batches(), sys.maxsize, self.set)
+        return BatchStream(batches(), sys.maxsize, self.set)
 
     def close(self) -> None:
         """Stop reading ahead."""
@@ -148,15 +148,17 @@ class Epochs:
 
 def in_memory() -> Any:
     """The floor's: one batch, made beforehand, over and over."""
-    import tensorflow as tf  # noqa: PLC0415
+    from audioloom_trainer.input.batches import Batch  # noqa: PLC0415
     from audioloom_trainer.input.dataset import BatchStream  # noqa: PLC0415
+    from audioloom_trainer.shards.shard_set import ShardSet  # noqa: PLC0415
 
     random = np.random.default_rng(0)
-    batch = (
+    batch = Batch(
         random.standard_normal((BATCH, *SHAPE), dtype=np.float32),
         random.integers(CLASSES, size=BATCH).astype(np.int32),
         np.array([0, BATCH], dtype=np.int32),
         np.array([BATCH], dtype=np.int32),
         np.float32(BATCH),
     )
-    return BatchStream(iter(tf.data.Dataset.from_tensors(batch).repeat()))
+    of = ShardSet(SHAPE, "float32", tuple(map(str, range(CLASSES))), {})
+    return BatchStream(repeat(batch), sys.maxsize, of)
