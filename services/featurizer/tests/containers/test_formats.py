@@ -221,6 +221,14 @@ def test_a_block_of_avro_is_unpacked_within_a_bound(
         listed(path)
 
 
+def test_a_codec_of_avro_without_a_bound_is_not_read(tmp_path: Path) -> None:
+    """Even where a package for it is installed; the text names the codecs that are read."""
+    path = make_avro(tmp_path / "a.avro", {"a.wav": b"x"})
+    path.write_bytes(path.read_bytes().replace(b"\x0edeflate", b"\x06lz4", 1))
+    with pytest.raises(BadContainer, match="the codec lz4: expected one of null, deflate, "):
+        listed(path)
+
+
 def test_a_value_beyond_the_bound_is_told_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow  # Hadoop's own writer needs a session of Spark
 
 CONTENTS = {"en/a.wav": b"a" * 1000, "fr/b.wav": os.urandom(70_000), "c.wav": b"", "é ü.wav": b"x"}
 SIZES = {name: len(data) for name, data in CONTENTS.items()}
-CODECS = {"none": None, "zlib": "Default", "gzip": "Gzip", "bzip2": "BZip2"}
+CODECS = {"none": None, "zlib": "Default", "gzip": "Gzip", "bzip2": "BZip2", "snappy": "Snappy"}
 COMPRESSION = "mapreduce.output.fileoutputformat.compress.type"
 
 
@@ -67,9 +67,8 @@ def contents(data: bytes) -> list[bytes]:
 
 def test_what_hadoop_writes_is_read(written: dict[str, bytes]) -> None:
     """Whatever the codec; without one, a value lies in one piece."""
-    kinds = {
-        f"{codec}-{kind}" for codec in ("zlib", "gzip", "bzip2") for kind in ("RECORD", "BLOCK")
-    }
+    packed = ("zlib", "gzip", "bzip2", "snappy")
+    kinds = {f"{codec}-{kind}" for codec in packed for kind in ("RECORD", "BLOCK")}
     assert {"none-NONE", *kinds} == written.keys()
     for name, data in written.items():
         members = {each.name: each for each in opened(data).members()}
@@ -100,7 +99,7 @@ def test_a_file_that_is_cut_is_damaged(written: dict[str, bytes]) -> None:
 def test_what_is_not_read_is_named(
     written: dict[str, bytes], before: bytes, after: bytes, found: str
 ) -> None:
-    """Another version, other keys, a codec that Python lacks."""
+    """Another version, other keys, a codec that is not read."""
     with pytest.raises(BadContainer, match=found):
         opened(written["gzip-BLOCK"].replace(before, after, 1))
 

@@ -9,7 +9,6 @@ Avro and Parquet have one row a recording. The content is the one column of byte
 whole recording in memory.
 """
 
-import bz2
 import gzip
 import io
 import lzma
@@ -24,6 +23,7 @@ from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from audioloom_featurizer.containers.codecs import AVRO, Codec
 from audioloom_featurizer.containers.member import (
     LEFT_OUT,
     MOST_READ_BYTES,
@@ -42,7 +42,7 @@ from audioloom_featurizer.containers.member import (
     safe_name,
     whole_members,
 )
-from audioloom_featurizer.containers.sequence_file import SequenceFile, unpacked
+from audioloom_featurizer.containers.sequence_file import SequenceFile
 
 _tar_damages = partial(
     damages,
@@ -72,13 +72,6 @@ _HEADERS = (
 )
 """Members of a tar that hold names and more of the next member."""
 _SYNC_BYTES = 16
-_RAW = -zlib.MAX_WBITS
-_AVRO_CODECS: dict[str, Callable[[], Any]] = {
-    "deflate": partial(zlib.decompressobj, _RAW),
-    "bzip2": bz2.BZ2Decompressor,
-    "xz": lzma.LZMADecompressor,
-}
-"""The library unpacks a block of these without a bound."""
 _NAMES = ("path", "name", "file", "key", "__key__")
 
 Row: TypeAlias = tuple[str | None, Content | None]
@@ -228,13 +221,15 @@ def avro_rows(file: BinaryIO) -> Iterator[Row]:
     records: Any = reader(careful)  # type: ignore[arg-type]
     fields = records.writer_schema["fields"]
     content, name = _columns({each["name"]: _avro_kind(each["type"]) for each in fields})
-    if records.codec in _AVRO_CODECS:
-        records = _packed_records(careful, records.writer_schema, _AVRO_CODECS[records.codec])
+    if records.codec not in {"null", *AVRO}:
+        raise BadContainer(f"the codec {records.codec}: expected one of null, {', '.join(AVRO)}")
+    if records.codec in AVRO:
+        records = _packed_records(careful, records.writer_schema, AVRO[records.codec])
     for row in records:
         yield None if name is None else row[name], row[content]
 
 
-def _packed_records(file: Any, schema: Any, make: Callable[[], Any]) -> Iterator[Mapping[str, Any]]:
+def _packed_records(file: Any, schema: Any, unpacked: Codec) -> Iterator[Mapping[str, Any]]:
     """Read the records of an Avro file behind its header; no block is unpacked beyond a bound."""
     from fastavro import parse_schema, schemaless_reader  # noqa: PLC0415 - as above
 
@@ -247,7 +242,7 @@ def _packed_records(file: Any, schema: Any, make: Callable[[], Any]) -> Iterator
         except EOFError:
             return
         data: Any = schemaless_reader(file, block, None)
-        rows = io.BytesIO(unpacked(make, data, MOST_READ_BYTES))
+        rows = io.BytesIO(unpacked(data, MOST_READ_BYTES))
         for _ in range(count):
             yield cast("Mapping[str, Any]", schemaless_reader(rows, record, None))
         if file.read(_SYNC_BYTES) != sync:

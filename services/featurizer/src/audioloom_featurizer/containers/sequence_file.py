@@ -2,17 +2,14 @@
 
 Version 6. Keys are Text or BytesWritable, values BytesWritable or Text. Values that are not
 compressed are read by range; values compressed one by one or in blocks, in sequence. The codecs are
-those that Python has: zlib (DefaultCodec), gzip and bzip2.
+zlib (DefaultCodec), gzip, bzip2 and Snappy.
 """
 
-import bz2
 import io
-import lzma
-import zlib
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, BinaryIO, cast
+from collections.abc import Iterator
+from typing import BinaryIO, cast
 
+from audioloom_featurizer.containers.codecs import DEFAULT, HADOOP
 from audioloom_featurizer.containers.member import (
     LEFT_OUT,
     MOST_READ_BYTES,
@@ -31,9 +28,6 @@ from audioloom_featurizer.containers.member import (
 _MAGIC = b"SEQ\x06"
 _SYNC_BYTES = 16
 _TEXT, _BYTES = "org.apache.hadoop.io.Text", "org.apache.hadoop.io.BytesWritable"
-_GZIP = 31  # of zlib's window bits
-
-Codec = Callable[[bytes, int], bytes]
 
 
 class SequenceFile(Container):
@@ -53,10 +47,10 @@ class SequenceFile(Container):
         self._packed, self._blocks = (
             flag != b"\0" for flag in (self._exactly(1), self._exactly(1))
         )
-        codec = self._text() if self._packed else _DEFAULT
-        if codec not in CODECS:
-            raise BadContainer(f"the codec {codec}: expected one of {', '.join(CODECS)}")
-        self._codec = CODECS[codec]
+        codec = self._text() if self._packed else DEFAULT
+        if codec not in HADOOP:
+            raise BadContainer(f"the codec {codec}: expected one of {', '.join(HADOOP)}")
+        self._codec = HADOOP[codec]
         for _ in range(2 * int.from_bytes(self._exactly(4))):
             self._text()
         self._sync = self._exactly(_SYNC_BYTES)
@@ -178,29 +172,3 @@ def _content(data: bytes, kind: str) -> bytes:
     stream = io.BytesIO(data)
     _variable(stream)
     return stream.read()
-
-
-def unpacked(make: Callable[[], Any], data: bytes, most: int) -> bytes:
-    """Decompress by a new object of zlib, bz2 or lzma; raise `BadContainer` beyond *most* bytes."""
-    try:
-        unpacker = make()
-        found: bytes = unpacker.decompress(data, most)
-    except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
-        raise BadContainer(f"damaged compression ({error})") from error
-    if not unpacker.eof:
-        large = len(found) >= most
-        raise BadContainer(
-            f"compressed values of more than the {most >> 20} MiB that are read"
-            if large
-            else "compression without its end"
-        )
-    return found
-
-
-_CODECS = "org.apache.hadoop.io.compress"
-_DEFAULT = f"{_CODECS}.DefaultCodec"
-CODECS: dict[str, Codec] = {
-    _DEFAULT: partial(unpacked, zlib.decompressobj),
-    f"{_CODECS}.GzipCodec": partial(unpacked, partial(zlib.decompressobj, _GZIP)),
-    f"{_CODECS}.BZip2Codec": partial(unpacked, bz2.BZ2Decompressor),
-}
