@@ -5,10 +5,13 @@ import gzip
 import io
 import os
 import random
+import subprocess
 import tarfile
+import tracemalloc
 import uuid
 import zipfile
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +329,61 @@ def test_a_hostile_tar_is_damaged(tmp_path: Path, what: str, packed: bool) -> No
     path.write_bytes(gzip.compress(data) if packed else data)
     with pytest.raises(BadContainer):
         listed(path)
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz"])
+@pytest.mark.parametrize("form", ["gnu", "pax"])
+def test_members_behind_a_file_of_many_holes_are_read(tmp_path: Path, name: str, form: str) -> None:
+    """GNU tar keeps the places of the holes in two ways; such a file is no recording."""
+    with (tmp_path / "holes.wav").open("wb") as file:
+        for place in range(200):
+            file.seek(place << 16)
+            file.write(b"x")
+    (tmp_path / "call.wav").write_bytes(b"call")
+    packed = ["--gzip"] if name.endswith(".gz") else []
+    words = ["tar", "--create", "--sparse", f"--format={form}", *packed, "--file", name]
+    subprocess.run([*words, "holes.wav", "call.wav"], cwd=tmp_path, check=True)
+    assert (tmp_path / name).stat().st_size < 1 << 20
+    assert ["call.wav"] == [each.name for each in listed(tmp_path / name)]
+    assert {"call.wav": b"call"} == unpacked(tmp_path / name, {"call.wav": 4})
+
+
+def holes(blocks: int) -> bytes:
+    """A sparse file of GNU tar without content, with so many blocks of places of holes."""
+    head = bytearray(header(0, tarfile.GNUTYPE_SPARSE))
+    head[482] = 1  # there are blocks
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    places = b"%011o\0" % 1 * 42
+    return bytes(head) + (places + b"\1" + bytes(7)) * (blocks - 1) + places + bytes(8)
+
+
+def fields(first: int, count: int) -> bytes:
+    """A header of fields for all members, and a member."""
+    text = b"".join(b"12 %07d=\n" % number for number in range(first, first + count))
+    entry = tarfile.TarInfo("x")
+    entry.type, entry.size = tarfile.XGLTYPE, len(text)
+    return entry.tobuf() + text + bytes(-len(text) % 512) + header(0)
+
+
+def test_the_places_of_holes_take_no_memory(tmp_path: Path) -> None:
+    """They may be a thousand times as many as the bytes of the file."""
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(holes(20_000) + header(0) + bytes(1024)))
+    tracemalloc.start()
+    assert 1 == len(listed(path))
+    assert tracemalloc.get_traced_memory()[1] < 5 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("headers", "whole"), [(3, True), (30, False)])
+def test_fields_for_all_members_have_a_bound(tmp_path: Path, headers: int, whole: bool) -> None:
+    """The library keeps them to the end of the file."""
+    path = tmp_path / "a.tar.gz"
+    parts = [fields(number * 1000, 1000) for number in range(headers)]
+    path.write_bytes(gzip.compress(b"".join(parts) + bytes(1024)))
+    with nullcontext() if whole else pytest.raises(BadContainer, match="fields for all members"):
+        assert headers == len(listed(path))
 
 
 def make_typed_avro(path: Path, kinds: dict[str, Any], row: dict[str, Any]) -> Path:

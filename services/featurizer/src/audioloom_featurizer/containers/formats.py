@@ -35,7 +35,6 @@ from audioloom_featurizer.containers.member import (
     Entry,
     Member,
     NoRecordings,
-    check_size,
     damages,
     most_expanded,
     pieces,
@@ -71,6 +70,9 @@ _HEADERS = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
 )
 """Members of a tar that hold names and more of the next member."""
+_MOST_HEADER_BYTES = 256 << 10
+_MOST_FIELDS = 10_000
+_BLOCK_BYTES = 512
 _SYNC_BYTES = 16
 _NAMES = ("path", "name", "file", "key", "__key__")
 
@@ -133,10 +135,29 @@ class _Entry(tarfile.TarInfo):
             ) from error
 
     def _proc_member(self, tarfile: tarfile.TarFile) -> Any:
-        # A tar.gz is read in small pieces, so the file does not see how large a header is.
-        if self.type in _HEADERS:
-            check_size("a header that claims", self.size)
+        # A tar.gz is read in small pieces, so the file does not see how large a header is. A
+        # thousand headers may follow one another, and those for all members are kept.
+        if self.type in _HEADERS and self.size > _MOST_HEADER_BYTES:
+            raise BadContainer(f"a header that claims {self.size} bytes")
+        if (count := len(tarfile.pax_headers)) > _MOST_FIELDS:
+            raise BadContainer(f"{count} fields for all members")
         return super()._proc_member(tarfile)  # type: ignore[misc]
+
+    def _proc_sparse(self, tarfile: tarfile.TarFile) -> Any:
+        # The library keeps the places of all holes. Their blocks have to be passed, 512 bytes each,
+        # whose 505th says whether another one follows.
+        _, more, size = self._sparse_structs
+        while more:
+            block = cast("Any", tarfile).fileobj.read(_BLOCK_BYTES)
+            if len(block) < _BLOCK_BYTES:
+                raise BadContainer("the end of the file in the places of holes")
+            more = block[504]
+        self._sparse_structs: Any = [], False, size
+        return super()._proc_sparse(tarfile)  # type: ignore[misc]
+
+    def _proc_gnusparse_10(self, following: Any, *_: Any) -> None:
+        # The same as a list of numbers before the content.
+        following.sparse = []
 
 
 class Zip(Container):
