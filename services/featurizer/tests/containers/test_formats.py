@@ -1,48 +1,36 @@
 from __future__ import annotations
 
-import decimal
-import gzip
 import io
-import os
 import random
-import subprocess
 import tarfile
-import tracemalloc
-import uuid
 import zipfile
 import zlib
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from audioloom_featurizer.containers import formats, member, sequence_file
+from audioloom_featurizer.containers import member, sequence_file
 from audioloom_featurizer.containers.formats import (
     container_suffix,
     open_container,
     read_in_sequence,
 )
-from audioloom_featurizer.containers.member import BadContainer, Member, NoRecordings, safe_name
+from audioloom_featurizer.containers.member import BadContainer, NoRecordings, safe_name
 from audioloom_storage import Unavailable
-from featurizer_containers import MAKERS, make_avro, make_parquet, make_tar, make_tgz, make_zip
+from featurizer_containers import (
+    CONTENTS,
+    MAKERS,
+    listed,
+    make_avro,
+    make_parquet,
+    make_tar,
+    make_tgz,
+    make_zip,
+    unpacked,
+)
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
-CONTENTS = {"en/a.wav": b"a" * 1000, "fr/b.wav": os.urandom(70_000), "c.wav": b"", "é ü.wav": b"x"}
-
-
-def listed(path: Path) -> list[Member]:
-    with path.open("rb") as file:
-        return [*open_container(path.name, file, path.stat().st_size).members()]
-
-
-def unpacked(path: Path, wanted: dict[str, int]) -> dict[str, bytes]:
-    with path.open("rb") as file:
-        container = open_container(path.name, file, path.stat().st_size)
-        return {name: b"".join(content) for name, content in container.unpack(wanted)}
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -53,15 +41,6 @@ def test_members_are_listed_and_unpacked(tmp_path: Path, name: str) -> None:
     assert sizes == {each.name: each.size for each in listed(path)}
     assert CONTENTS == unpacked(path, sizes)
     assert {"c.wav": b""} == unpacked(path, {"c.wav": 0, "none": 5})
-
-
-def test_a_member_of_a_tar_lies_in_one_piece(tmp_path: Path) -> None:
-    """So a range of the file is the recording."""
-    path = make_tar(tmp_path / "calls.tar", CONTENTS)
-    data = path.read_bytes()
-    for each in listed(path):
-        assert each.offset is not None
-        assert CONTENTS[each.name] == data[each.offset : each.offset + each.size]
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -176,26 +155,6 @@ def test_members_that_are_left_out_are_counted(tmp_path: Path) -> None:
             assert expected == container.left_out
 
 
-def test_two_members_of_a_zip_with_one_name_are_both_listed(tmp_path: Path) -> None:
-    """So that the scan refuses them, as those of a tar."""
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
-        file.writestr("a.wav", b"x")
-        with pytest.warns(UserWarning, match="Duplicate"):
-            file.writestr("a.wav", b"y")
-    assert ["a.wav"] * 2 == [each.name for each in listed(tmp_path / "a.zip")]
-
-
-@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_damaged_member_of_a_zip_is_damage(tmp_path: Path, compression: int) -> None:
-    """Whatever its compression; the libraries raise different errors."""
-    path = make_zip(tmp_path / "a.zip", {"a.wav": os.urandom(5000)}, compression)
-    data = bytearray(path.read_bytes())
-    data[50:90] = b"\xff" * 40
-    path.write_bytes(data)
-    with pytest.raises(BadContainer, match="damaged zip"):
-        unpacked(path, {"a.wav": 5000})
-
-
 @pytest.mark.parametrize("name", ["calls.parquet", "calls.avro"])
 def test_rows_that_are_no_members_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -205,31 +164,6 @@ def test_rows_that_are_no_members_are_counted(
     MAKERS[name](tmp_path / name, {f"../{number}": b"" for number in range(6)})
     with pytest.raises(BadContainer, match="more than 5 members"):
         listed(tmp_path / name)
-
-
-@pytest.mark.parametrize("codec", ["deflate", "bzip2", "xz"])
-def test_a_block_of_avro_is_unpacked_within_a_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str
-) -> None:
-    """A thousandth of its size is in the file; without a bound the library takes all memory."""
-    fields = [{"name": "path", "type": "string"}, {"name": "content", "type": "bytes"}]
-    schema = fastavro.parse_schema({"type": "record", "name": "Recording", "fields": fields})
-    path = tmp_path / "a.avro"
-    with path.open("wb") as file:
-        rows = [{"path": f"{number}.wav", "content": bytes(1 << 20)} for number in range(4)]
-        fastavro.writer(file, schema, rows, codec=codec, sync_interval=8 << 20)
-    assert [1 << 20] * 4 == [each.size for each in listed(path)]
-    monkeypatch.setattr(formats, "MOST_READ_BYTES", 2 << 20)
-    with pytest.raises(BadContainer, match="more than the 2 MiB"):
-        listed(path)
-
-
-def test_a_codec_of_avro_without_a_bound_is_not_read(tmp_path: Path) -> None:
-    """Even where a package for it is installed; the text names the codecs that are read."""
-    path = make_avro(tmp_path / "a.avro", {"a.wav": b"x"})
-    path.write_bytes(path.read_bytes().replace(b"\x0edeflate", b"\x06lz4", 1))
-    with pytest.raises(BadContainer, match="the codec lz4: expected one of null, deflate, "):
-        listed(path)
 
 
 def test_a_value_beyond_the_bound_is_told_as_such(
@@ -267,171 +201,6 @@ def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for make, name in ((make_tgz, "a.tgz"), (make_zip, "a.zip"), (make_avro, "a.avro")):
         with pytest.raises(BadContainer, match=r"of 1048576 bytes|of 4194304 bytes|much larger"):
             listed(make(tmp_path / name, zeros))
-
-
-@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
-@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz"])
-def test_a_header_that_claims_much_is_not_believed(tmp_path: Path, name: str, kind: bytes) -> None:
-    """A long name of half a gigabyte; in a tar.gz it would take few bytes."""
-    entry = tarfile.TarInfo("././@LongLink")
-    entry.type, entry.size = kind, 1 << 29
-    path = tmp_path / name
-    data = entry.tobuf(tarfile.GNU_FORMAT) + bytes(10_000)
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    with pytest.raises(BadContainer, match="claims"):
-        listed(path)
-
-
-@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz"])
-def test_a_name_that_is_not_utf_8_is_listed(tmp_path: Path, name: str) -> None:
-    """With its bytes written out; the member is unpacked by the same name."""
-    entry = tarfile.TarInfo("caf\N{LATIN SMALL LETTER E WITH ACUTE}.wav")
-    entry.size = 4
-    data = entry.tobuf(tarfile.GNU_FORMAT, "latin-1") + b"call".ljust(1536, b"\0")
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    assert [r"caf\xe9.wav"] == [each.name for each in listed(path)]
-    assert {r"caf\xe9.wav": b"call"} == unpacked(path, {r"caf\xe9.wav": 4})
-
-
-def header(size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """The header of a member of a tar that claims a size."""
-    entry = tarfile.TarInfo("a.wav")
-    entry.type, entry.size = kind, size
-    return entry.tobuf(tarfile.GNU_FORMAT)
-
-
-def pax_header(size: int, key: str = "size") -> bytes:
-    """The same by an extended header."""
-    entry = tarfile.TarInfo("a.wav")
-    entry.size, entry.pax_headers = 10, {key: str(size)}
-    return entry.tobuf(tarfile.PAX_FORMAT)
-
-
-HOSTILE_TARS = {
-    "more than a file can have": header(1 << 62),
-    "more than 64 bits": header(1 << 70),
-    "more by an extended header": pax_header(10**30),
-    "more behind few bytes": pax_header(10**30, "GNU.sparse.realsize"),
-    "less than nothing": pax_header(-600),
-    "back to the beginning": header(-512, tarfile.GNUTYPE_SPARSE),
-    "a name of a name of a name": (header(2, tarfile.GNUTYPE_LONGNAME) + b"a".ljust(512, b"\0"))
-    * 2000,
-}
-
-
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("what", HOSTILE_TARS)
-def test_a_hostile_tar_is_damaged(tmp_path: Path, what: str, packed: bool) -> None:
-    """Whatever its headers claim, it neither hangs nor raises anything else."""
-    path = tmp_path / ("a.tar.gz" if packed else "a.tar")
-    data = HOSTILE_TARS[what] + bytes(2048)
-    path.write_bytes(gzip.compress(data) if packed else data)
-    with pytest.raises(BadContainer):
-        listed(path)
-
-
-@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz"])
-@pytest.mark.parametrize("form", ["gnu", "pax"])
-def test_members_behind_a_file_of_many_holes_are_read(tmp_path: Path, name: str, form: str) -> None:
-    """GNU tar keeps the places of the holes in two ways; such a file is no recording."""
-    with (tmp_path / "holes.wav").open("wb") as file:
-        for place in range(200):
-            file.seek(place << 16)
-            file.write(b"x")
-    (tmp_path / "call.wav").write_bytes(b"call")
-    packed = ["--gzip"] if name.endswith(".gz") else []
-    words = ["tar", "--create", "--sparse", f"--format={form}", *packed, "--file", name]
-    subprocess.run([*words, "holes.wav", "call.wav"], cwd=tmp_path, check=True)
-    assert (tmp_path / name).stat().st_size < 1 << 20
-    assert ["call.wav"] == [each.name for each in listed(tmp_path / name)]
-    assert {"call.wav": b"call"} == unpacked(tmp_path / name, {"call.wav": 4})
-
-
-def holes(blocks: int) -> bytes:
-    """A sparse file of GNU tar without content, with so many blocks of places of holes."""
-    head = bytearray(header(0, tarfile.GNUTYPE_SPARSE))
-    head[482] = 1  # there are blocks
-    head[148:156] = b" " * 8
-    head[148:156] = b"%06o\0 " % sum(head)
-    places = b"%011o\0" % 1 * 42
-    return bytes(head) + (places + b"\1" + bytes(7)) * (blocks - 1) + places + bytes(8)
-
-
-def fields(first: int, count: int) -> bytes:
-    """A header of fields for all members, and a member."""
-    text = b"".join(b"12 %07d=\n" % number for number in range(first, first + count))
-    entry = tarfile.TarInfo("x")
-    entry.type, entry.size = tarfile.XGLTYPE, len(text)
-    return entry.tobuf() + text + bytes(-len(text) % 512) + header(0)
-
-
-def test_the_places_of_holes_take_no_memory(tmp_path: Path) -> None:
-    """They may be a thousand times as many as the bytes of the file."""
-    path = tmp_path / "a.tar.gz"
-    path.write_bytes(gzip.compress(holes(20_000) + header(0) + bytes(1024)))
-    tracemalloc.start()
-    assert 1 == len(listed(path))
-    assert tracemalloc.get_traced_memory()[1] < 5 << 20
-    tracemalloc.stop()
-
-
-@pytest.mark.parametrize(("headers", "whole"), [(3, True), (30, False)])
-def test_fields_for_all_members_have_a_bound(tmp_path: Path, headers: int, whole: bool) -> None:
-    """The library keeps them to the end of the file."""
-    path = tmp_path / "a.tar.gz"
-    parts = [fields(number * 1000, 1000) for number in range(headers)]
-    path.write_bytes(gzip.compress(b"".join(parts) + bytes(1024)))
-    with nullcontext() if whole else pytest.raises(BadContainer, match="fields for all members"):
-        assert headers == len(listed(path))
-
-
-def make_typed_avro(path: Path, kinds: dict[str, Any], row: dict[str, Any]) -> Path:
-    """An Avro file of one row."""
-    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
-    schema = {"type": "record", "name": "Recording", "fields": fields}
-    with path.open("wb") as file:
-        fastavro.writer(file, fastavro.parse_schema(schema), [row])
-    return path
-
-
-def test_a_logical_type_of_avro_is_neither_name_nor_content(tmp_path: Path) -> None:
-    """The library answers other objects than text and bytes for it."""
-    text = {"type": "string", "logicalType": "uuid"}
-    path = make_typed_avro(
-        tmp_path / "a.avro",
-        {"key": text, "content": "bytes"},
-        {"key": uuid.UUID(int=1), "content": b"x"},
-    )
-    assert ["000000000"] == [each.name for each in listed(path)]
-    number = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
-    path = make_typed_avro(
-        tmp_path / "b.avro",
-        {"key": "string", "content": number},
-        {"key": "a", "content": decimal.Decimal("1.25")},
-    )
-    with pytest.raises(NoRecordings, match="columns of bytes: none"):
-        listed(path)
-
-
-def test_a_size_that_lies_is_damage(tmp_path: Path) -> None:
-    """The zip's table says less than there is."""
-    path = make_zip(tmp_path / "a.zip", {"a.wav": b"x" * 5000}, zipfile.ZIP_STORED)
-    data = bytearray(path.read_bytes())
-    at = data.index(b"PK\x01\x02") + 24  # the size in the table of contents
-    data[at : at + 4] = (100).to_bytes(4, "little")
-    path.write_bytes(data)
-    with pytest.raises(BadContainer):
-        unpacked(path, {"a.wav": 100})
-
-
-def test_an_encrypted_member_is_left_out(tmp_path: Path) -> None:
-    """Nobody has its password here."""
-    path = make_zip(tmp_path / "a.zip", {"a.wav": b"x", "b.wav": b"y"})
-    data = bytearray(path.read_bytes())
-    data[data.index(b"PK\x01\x02") + 8] |= 1
-    path.write_bytes(data)
-    assert ["b.wav"] == [each.name for each in listed(path)]
 
 
 def test_a_table_without_recordings_is_no_container(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,12 @@ from audioloom_featurizer.containers.member import BadContainer
 from audioloom_featurizer.containers.sequence_file import SequenceFile
 from audioloom_spark.session import spark_session
 from audioloom_spark.settings import SparkSettings
+from featurizer_containers import CONTENTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytestmark = pytest.mark.slow  # Hadoop's own writer needs a session of Spark
 
-CONTENTS = {"en/a.wav": b"a" * 1000, "fr/b.wav": os.urandom(70_000), "c.wav": b"", "é ü.wav": b"x"}
 SIZES = {name: len(data) for name, data in CONTENTS.items()}
 CODECS = {"none": None, "zlib": "Default", "gzip": "Gzip", "bzip2": "BZip2", "snappy": "Snappy"}
 COMPRESSION = "mapreduce.output.fileoutputformat.compress.type"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -11,8 +12,11 @@ from pathlib import Path
 import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
+from audioloom_featurizer.containers.formats import open_container
+from audioloom_featurizer.containers.member import Member
 
 Contents = Mapping[str, bytes]
+CONTENTS = {"en/a.wav": b"a" * 1000, "fr/b.wav": os.urandom(70_000), "c.wav": b"", "é ü.wav": b"x"}
 
 
 def make_tar(path: Path, contents: Contents, mode: str = "w") -> Path:
@@ -68,3 +72,16 @@ MAKERS: dict[str, Callable[[Path, Contents], Path]] = {
     "calls.parquet": make_parquet,
     "audio.parquet": make_audio_dataset,
 }
+
+
+def listed(path: Path) -> list[Member]:
+    """The members of a container."""
+    with path.open("rb") as file:
+        return [*open_container(path.name, file, path.stat().st_size).members()]
+
+
+def unpacked(path: Path, wanted: dict[str, int]) -> dict[str, bytes]:
+    """The bytes of members."""
+    with path.open("rb") as file:
+        container = open_container(path.name, file, path.stat().st_size)
+        return {name: b"".join(content) for name, content in container.unpack(wanted)}

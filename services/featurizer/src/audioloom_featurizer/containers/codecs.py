@@ -116,13 +116,14 @@ def _damaged(error: Exception) -> BadContainer:
 
 
 AVRO: dict[str, Codec] = {
+    "null": lambda data, _: data,
     "deflate": partial(_by_object, partial(zlib.decompressobj, _RAW)),
     "bzip2": partial(_by_object, bz2.BZ2Decompressor),
     "xz": partial(_by_object, lzma.LZMADecompressor),
     "snappy": _avro_snappy,
     "zstandard": _zstandard,
 }
-"""By the name in the header, all but `null`."""
+"""By the name in the header."""
 
 _CODECS = "org.apache.hadoop.io.compress"
 DEFAULT = f"{_CODECS}.DefaultCodec"
