@@ -12,10 +12,14 @@ from typing import Any
 
 from audioloom_audio import MissingDecoder
 from audioloom_audio import extract as true_extract
+from audioloom_featurizer.containers.formats import open_container as true_open_container
 from audioloom_featurizer.extraction import members as members_module
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction import unit as unit_task
+from audioloom_featurizer.inventory.sources import members as listing_module
+from audioloom_featurizer.inventory.sources.members import write_members as true_write_members
 from audioloom_manifest.receipts import Receipt
+from audioloom_storage import Unavailable
 from audioloom_storage import open_read as true_open_read
 
 _spoiled: list[bool] = []
@@ -49,6 +53,18 @@ def open_read(location: Any) -> Any:
     return file
 
 
+def write_members(unit: Any, history: Any, heartbeat: Any) -> Any:
+    """List a container; one of a marked name ends the process at its first read."""
+    listing_module.open_container = open_container
+    return true_write_members(unit, history, heartbeat)
+
+
+def open_container(name: str, file: Any, size: int) -> Any:
+    file.read(100)
+    _DEATHS.get(name.split("-", maxsplit=1)[0], lambda: None)()
+    return true_open_container(name, file, size)
+
+
 def _eat() -> None:
     held = b"x" * (600 << 20)
     while held:
@@ -58,6 +74,10 @@ def _eat() -> None:
 def _loop() -> None:
     while True:
         time.sleep(1)  # the supervisor sees no heartbeat, and other tests may have the processor
+
+
+def _answers_nothing() -> None:
+    raise Unavailable(where="hdfs://a/b", found="connection lost")
 
 
 def _misses() -> None:
@@ -77,6 +97,7 @@ _DEATHS = {
     "spoil": lambda: _spoiled.append(True),
     "missing": _misses,
     "full": _fails,
+    "outage": _answers_nothing,
 }
 
 

@@ -2,22 +2,18 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from audioloom_storage import Entry, Location, StorageError, Unavailable, open_read
+from audioloom_storage import Entry, Location
 
 from audioloom_featurizer.containers.formats import SUFFIXES as CONTAINER_SUFFIXES
-from audioloom_featurizer.containers.formats import (
-    WITHOUT_SUFFIXES,
-    container_suffix,
-    open_container,
-)
-from audioloom_featurizer.containers.member import BadContainer, Member, NoRecordings
+from audioloom_featurizer.containers.formats import WITHOUT_SUFFIXES, container_suffix
 from audioloom_featurizer.inventory.paths import as_text
 from audioloom_featurizer.inventory.schema import BATCH_ROWS, batch_of
+from audioloom_featurizer.inventory.sources.members import list_members
 from audioloom_featurizer.inventory.tally import Tally
 
 AUDIO_SUFFIXES = (
@@ -119,17 +115,21 @@ def _recordings_inside(
     is_source = entry.location == source
     start = "" if is_source else f"{as_text(entry.location.relative_to(source))}/"
     itself = pa.array([entry.location.name if is_source else start[:-1]], pa.string())
-    damaged = tally.counts["damaged"]
-    found = _members(entry, itself, tally)
-    meant = (member for member in found if holds_member(entry.location, member.name))
-    while some := list(islice(meant, BATCH_ROWS)):
-        rows = _rows(start, entry, some)
+    listing, batches = list_members(entry)
+    for members in batches:
+        rows = _rows(start, entry, members, partial(holds_member, entry.location))
         if container_suffix(entry.location.name) in WITHOUT_SUFFIXES:
             tally.add("listed", rows.column("path"))
             yield rows
         else:
             yield choose(rows, suffixes, tally)
-    if tally.counts["damaged"] > damaged:
+    if listing.left_out:
+        tally.count("left_out", listing.left_out, itself.to_pylist())
+    if listing.state == "other":
+        tally.add("other", itself)
+    if listing.state == "damaged":
+        tally.add("damaged", itself)
+        tally.add("listed", itself)
         yield batch_of(
             path=itself,
             # A member of this name is looked for in the source, which says what is damaged.
@@ -139,32 +139,19 @@ def _recordings_inside(
         )
 
 
-def _members(entry: Entry, itself: pa.StringArray, tally: Tally) -> Iterator[Member]:
-    """List a container; count it as damaged, or as another file if it holds no recordings."""
-    try:
-        with open_read(entry.location) as file:
-            container = open_container(entry.location.name, file, entry.size)
-            try:
-                yield from container.members()
-            finally:
-                tally.count("left_out", container.left_out, itself.to_pylist())
-    except NoRecordings:
-        tally.add("other", itself)
-    except Unavailable:
-        raise
-    except (BadContainer, StorageError):
-        tally.add("damaged", itself)
-        tally.add("listed", itself)
-
-
-def _rows(start: str, entry: Entry, members: list[Member]) -> pa.RecordBatch:
+def _rows(
+    start: str, entry: Entry, members: pa.RecordBatch, holds: Callable[[str], bool]
+) -> pa.RecordBatch:
+    names = members.column("name").to_pylist()
+    held = members.filter(pa.array([holds(name) for name in names], pa.bool_()))
+    size, offset = held.column("size"), held.column("offset")
     return batch_of(
-        path=[f"{start}{each.name}" for each in members],
-        member=[each.name for each in members],
-        offset=[each.offset for each in members],
-        length=[None if each.offset is None else each.size for each in members],
-        size=[each.size for each in members],
-        modified_ns=[entry.modified_ns] * len(members),
+        path=[f"{start}{name}" for name in held.column("name").to_pylist()],
+        member=held.column("name"),
+        offset=offset,
+        length=pc.if_else(pc.is_null(offset), None, size),
+        size=size,
+        modified_ns=[entry.modified_ns] * held.num_rows,
     )
 
 
