@@ -6,7 +6,7 @@ damaged, and the scan goes on.
 
 import pickle
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import BinaryIO, Literal, NamedTuple, cast
 
@@ -20,6 +20,8 @@ from audioloom_featurizer.sandbox.messages import CrashHistory, Heartbeat, Monit
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
 
 _LIMITS = WorkerLimits(memory=4 << 30)  # a page of Parquet alone may have 2 GiB
+# A request takes 10 ms. After the death of the process, all containers of a request are read again.
+_MOST, _MOST_BYTES = 256, 256 << 20
 _SCHEMA = pa.schema([("name", pa.string()), ("size", pa.int64()), ("offset", pa.int64())])
 
 State = Literal["whole", "damaged", "other"]
@@ -32,53 +34,82 @@ class Listing(NamedTuple):
         state: other if it is whole and holds no recordings; of a damaged one the members before
             the damage are listed.
         left_out: members that are no recordings.
+        batches: the numbers of its batches in the file of the request.
     """
 
     state: State
-    left_out: int
+    left_out: int = 0
+    batches: range = range(0)
 
 
-def list_members(entry: Entry) -> tuple[Listing, Iterator[pa.RecordBatch]]:
-    """List a container: batches of name, size and offset of its members, in its order.
+def list_members(
+    entries: Sequence[Entry],
+) -> Iterator[tuple[Entry, Listing, Iterator[pa.RecordBatch]]]:
+    """List containers: each with batches of name, size and offset of its members, in its order.
 
     Raises:
         Unavailable: the storage failed, and a later scan may find more.
     """
-    with tempfile.NamedTemporaryFile(prefix="audioloom-featurizer-") as file:
-        unit = pickle.dumps((entry, file.name))
-        answer = run_supervised(pickle.dumps(write_members), _LIMITS, unit)
-        listing: Listing = pickle.loads(answer)  # noqa: S301 - from our own process
-        stream = pa.ipc.open_stream(pa.OSFile(file.name))  # open, so it outlives the name
-    return listing, iter(stream)
+    for group in _groups(entries):
+        with tempfile.NamedTemporaryFile(prefix="audioloom-featurizer-") as file:
+            unit = pickle.dumps((group, file.name))
+            answer = run_supervised(pickle.dumps(write_members), _LIMITS, unit)
+            listings: list[Listing] = pickle.loads(answer)  # noqa: S301 - from our own process
+            batches = pa.ipc.open_file(pa.OSFile(file.name))
+            for entry, listing in zip(group, listings, strict=True):
+                yield entry, listing, map(batches.get_batch, listing.batches)
 
 
-def write_members(unit: tuple[Entry, str], history: CrashHistory, heartbeat: Heartbeat) -> Listing:
-    """Write the members of a container to a local file; the task of a supervised process."""
-    entry, path = unit
-    listing = _Listing(entry, heartbeat)
-    with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, _SCHEMA) as stream:
-        if history.blamed:
-            return Listing("damaged", 0)
-        members = listing.members()
-        while some := list(islice(members, BATCH_ROWS)):
-            columns = [[getattr(each, name) for each in some] for name in _SCHEMA.names]
-            stream.write_batch(pa.record_batch(columns, schema=_SCHEMA))
-    return Listing(listing.state, listing.left_out)
+def _groups(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """Cut entries into those of one request."""
+    group: list[Entry] = []
+    for entry in entries:
+        size = sum(each.size for each in group) + entry.size
+        if group and (len(group) == _MOST or size > _MOST_BYTES):
+            yield group
+            group = []
+        group.append(entry)
+    if group:
+        yield group
 
 
-class _Listing:
-    def __init__(self, entry: Entry, heartbeat: Heartbeat) -> None:
-        self._entry, self._heartbeat = entry, heartbeat
+def write_members(
+    unit: tuple[Sequence[Entry], str], history: CrashHistory, heartbeat: Heartbeat
+) -> list[Listing]:
+    """Write the members of containers to a local file; the task of a supervised process."""
+    entries, path = unit
+    listings = [Listing("damaged")] * len(entries)
+    written = 0
+    with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as table:
+        for number in sorted(range(len(entries)), key=lambda each: each != history.suspect):
+            if number in history.blamed:
+                continue
+            first, container = written, _Members(entries[number])
+            heartbeat.start(number)
+            members = container.read(heartbeat)
+            while some := list(islice(members, BATCH_ROWS)):
+                columns = [[getattr(each, name) for each in some] for name in _SCHEMA.names]
+                table.write_batch(pa.record_batch(columns, schema=_SCHEMA))
+                written += 1
+            heartbeat.finish()
+            found = Listing(container.state, container.left_out, range(first, written))
+            listings[number] = found
+    return listings
+
+
+class _Members:
+    """The members of a container up to the first damage; then the state is known."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
         self.state: State = "whole"
         self.left_out = 0
 
-    def members(self) -> Iterator[Member]:
-        """Yield the members up to the first damage, and set the state."""
-        self._heartbeat.start(0)
+    def read(self, heartbeat: Heartbeat) -> Iterator[Member]:
         container: Container | None = None
         try:
             with open_read(self._entry.location) as file:
-                monitored = cast("BinaryIO", MonitoredFile(file, self._heartbeat))
+                monitored = cast("BinaryIO", MonitoredFile(file, heartbeat))
                 name, size = self._entry.location.name, self._entry.size
                 container = open_container(name, monitored, size)
                 yield from container.members()
@@ -90,4 +121,3 @@ class _Listing:
             self.state = "damaged"
         finally:
             self.left_out = container.left_out if container else 0
-            self._heartbeat.finish()

@@ -1,7 +1,7 @@
 """Separate the recordings among the files of a source, and inside containers, from the others."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import islice
 
@@ -71,8 +71,7 @@ def recordings_among(
             modified_ns=[entry.modified_ns for entry in plain],
         )
         yield choose(batch, suffixes, tally)
-        for entry in held:
-            yield from _recordings_inside(entry, source, suffixes, tally, holds_member)
+        yield from _recordings_inside(held, source, suffixes, tally, holds_member)
 
 
 def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], tally: Tally) -> pa.RecordBatch:
@@ -97,13 +96,13 @@ def _is_container(file: Location, source: Location) -> bool:
 
 
 def _recordings_inside(
-    entry: Entry,
+    containers: Sequence[Entry],
     source: Location,
     suffixes: tuple[str, ...],
     tally: Tally,
     holds_member: Callable[[Location, str], bool],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the recordings inside a container, as batches of `ROWS`.
+    """Yield the recordings inside containers, as batches of `ROWS`.
 
     The path of a member is that of the container, a slash and the member's name; if the container
     is the source, it is the name, as in a folder. A container that is damaged or cannot be read is
@@ -112,31 +111,31 @@ def _recordings_inside(
     Raises:
         Unavailable: the storage failed, and a later scan may find more.
     """
-    is_source = entry.location == source
-    start = "" if is_source else f"{as_text(entry.location.relative_to(source))}/"
-    itself = pa.array([entry.location.name if is_source else start[:-1]], pa.string())
-    listing, batches = list_members(entry)
-    for members in batches:
-        rows = _rows(start, entry, members, partial(holds_member, entry.location))
-        if container_suffix(entry.location.name) in WITHOUT_SUFFIXES:
-            tally.add("listed", rows.column("path"))
-            yield rows
-        else:
-            yield choose(rows, suffixes, tally)
-    if listing.left_out:
-        tally.count("left_out", listing.left_out, itself.to_pylist())
-    if listing.state == "other":
-        tally.add("other", itself)
-    if listing.state == "damaged":
-        tally.add("damaged", itself)
-        tally.add("listed", itself)
-        yield batch_of(
-            path=itself,
-            # A member of this name is looked for in the source, which says what is damaged.
-            member=itself if is_source else [None],
-            size=[entry.size],
-            modified_ns=[entry.modified_ns],
-        )
+    for entry, listing, batches in list_members(containers):
+        is_source = entry.location == source
+        start = "" if is_source else f"{as_text(entry.location.relative_to(source))}/"
+        itself = pa.array([entry.location.name if is_source else start[:-1]], pa.string())
+        for members in batches:
+            rows = _rows(start, entry, members, partial(holds_member, entry.location))
+            if container_suffix(entry.location.name) in WITHOUT_SUFFIXES:
+                tally.add("listed", rows.column("path"))
+                yield rows
+            else:
+                yield choose(rows, suffixes, tally)
+        if listing.left_out:
+            tally.count("left_out", listing.left_out, itself.to_pylist())
+        if listing.state == "other":
+            tally.add("other", itself)
+        if listing.state == "damaged":
+            tally.add("damaged", itself)
+            tally.add("listed", itself)
+            yield batch_of(
+                path=itself,
+                # A member of this name is looked for in the source, which says what is damaged.
+                member=itself if is_source else [None],
+                size=[entry.size],
+                modified_ns=[entry.modified_ns],
+            )
 
 
 def _rows(
