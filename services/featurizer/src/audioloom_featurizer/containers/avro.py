@@ -53,6 +53,7 @@ def _records(file: Any, schema: Any, wanted: Any, codec: str) -> Iterator[Mappin
     from fastavro import parse_schema, schemaless_reader  # noqa: PLC0415 - as above
 
     number, block = parse_schema({"type": "long"}), parse_schema({"type": "bytes"})
+    whole, part = parse_schema(schema), parse_schema(wanted)  # else each record parses them
     file.seek(-_SYNC_BYTES, 1)
     sync = file.read(_SYNC_BYTES)  # the end of the header, and of each block
     while True:
@@ -63,7 +64,7 @@ def _records(file: Any, schema: Any, wanted: Any, codec: str) -> Iterator[Mappin
         data: Any = schemaless_reader(file, block, None)
         rows = io.BytesIO(AVRO[codec](data, MOST_READ_BYTES))
         for _ in range(count):
-            row: Any = schemaless_reader(rows, schema, wanted)
+            row: Any = schemaless_reader(rows, whole, part)
             yield row
         if file.read(_SYNC_BYTES) != sync:
             raise BadContainer(f"no end of a block before byte {file.tell()}")
