@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import featurizer_deadly as deadly
+import featurizer_deaths as deaths
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -81,7 +81,7 @@ def test_a_container_that_ends_the_process_is_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
 ) -> None:
     """It is listed itself, so that the ledger names it, and the others as ever."""
-    monkeypatch.setattr(listing_module, "write_members", deadly.write_members)
+    monkeypatch.setattr(listing_module, "write_members", deaths.write_members)
     limits = WorkerLimits(memory=400 << 20, seconds=10 if mark == "loop" else 300)
     monkeypatch.setattr(listing_module, "_LIMITS", limits)
     for name in ("good.tar", f"{mark}-a.tar", "later.tar"):
@@ -95,7 +95,7 @@ def test_a_container_that_ends_the_process_is_damaged(
 
 def test_an_outage_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error of the storage comes back from the process as it was."""
-    monkeypatch.setattr(listing_module, "write_members", deadly.write_members)
+    monkeypatch.setattr(listing_module, "write_members", deaths.write_members)
     path = make_tar(tmp_path / "outage-a.tar", {"x.wav": b"x"})
     with pytest.raises(Unavailable, match="connection lost"):
         listed(path)
