@@ -21,6 +21,7 @@ from audioloom_storage import (
     make_folder,
 )
 from audioloom_storage.errors import NotFound
+from featurizer_containers import make_tgz
 from featurizer_work import PATTERN, write_wav
 
 pytestmark = pytest.mark.slow
@@ -57,6 +58,24 @@ def recordings(cluster: Running, tmp_path_factory: pytest.TempPathFactory) -> st
             file.write(data)
     root = locate(cluster.hdfs) / "loom"
     return run(cluster, PROGRAM, "scan", source.uri, "--root", root.uri, "--pattern", PATTERN)
+
+
+@pytest.mark.parametrize("master", [(), ON_YARN], ids=["alone", "on YARN"])
+def test_containers_on_hdfs_are_listed(
+    cluster: Running, tmp_path: Path, master: tuple[str, ...]
+) -> None:
+    """By the process beside the one that scans, which has its variables."""
+    wav = write_wav(tmp_path / "x.wav", 1.0).read_bytes()
+    packed = make_tgz(tmp_path / "a.tar.gz", {f"yes/s{n}-take.wav": wav for n in range(3)})
+    source = locate(cluster.hdfs) / f"packed-{len(master)}"
+    make_folder(source)
+    for name, data in (("a.tar.gz", packed.read_bytes()), ("b.tar.gz", b"no gzip")):
+        with create(source / name) as file:
+            file.write(data)
+    root = locate(cluster.hdfs) / "loom"
+    words = ("scan", source.uri, "--root", root.uri, "--containers", "--pattern", PATTERN)
+    made = read_manifest(run(cluster, PROGRAM, *words, "--name", source.name, *master))
+    assert 4 == made.manifest.stats.recordings
 
 
 def started(cluster: Running, recordings: str, name: str) -> tuple[subprocess.Popen[str], Location]:
