@@ -18,13 +18,13 @@ from audioloom_storage import AlreadyExists, Location, NotFound, create, locate,
 FOLDER = "scratch"
 """Below a root; `gc` looks here for the files of a scan that was killed."""
 
-_PREFIX = "audioloom-featurizer-"
+PREFIX = "audioloom-featurizer-"
 _BLOCK = 1 << 20
 
 
 def scratch_file() -> BufferedRandom:
     """Open a local file without a name."""
-    return tempfile.TemporaryFile(prefix=_PREFIX)
+    return tempfile.TemporaryFile(prefix=PREFIX)
 
 
 def publish_as(
@@ -60,7 +60,7 @@ def scratch_folder(master: str, root: Location) -> Iterator[Location]:
     It is local, or below the root, where all nodes reach it.
     """
     if master.startswith("local") or not master:
-        with tempfile.TemporaryDirectory(prefix=_PREFIX) as made:
+        with tempfile.TemporaryDirectory(prefix=PREFIX) as made:
             yield locate(made)
         return
     folder = root / FOLDER / f"scan-{uuid.uuid4().hex}"

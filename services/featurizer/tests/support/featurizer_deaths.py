@@ -11,12 +11,21 @@ from audioloom_featurizer.containers.formats import open_container as true_open_
 from audioloom_featurizer.inventory.sources import members
 from audioloom_featurizer.inventory.sources.members import write_members as true_write_members
 from audioloom_storage import Unavailable
+from audioloom_storage import open_read as true_open_read
 
 
 def write_members(unit: Any, history: Any, heartbeat: Any) -> Any:
     """List containers; one of a marked name ends the process at its first read."""
     members.open_container = open_container
+    members.open_read = open_read
     return true_write_members(unit, history, heartbeat)
+
+
+def open_read(location: Any) -> Any:
+    file = true_open_read(location)
+    if location.name.startswith("tired"):
+        file.read = lambda *_: time.sleep(60)
+    return file
 
 
 def open_container(name: str, file: Any, size: int) -> Any:

@@ -99,3 +99,14 @@ def test_an_outage_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = make_tar(tmp_path / "outage-a.tar", {"x.wav": b"x"})
     with pytest.raises(Unavailable, match="connection lost"):
         listed(path)
+
+
+def test_storage_that_does_not_answer_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that waits for it is ended, and the scan as at any outage."""
+    monkeypatch.setattr(listing_module, "write_members", deaths.write_members)
+    monkeypatch.setattr(listing_module, "_LIMITS", WorkerLimits(seconds=10))
+    path = make_tar(tmp_path / "tired-a.tar", {"x.wav": b"x"})
+    with pytest.raises(Unavailable, match="expected an answer from storage"):
+        listed(path)

@@ -18,6 +18,7 @@ from audioloom_featurizer.containers.member import BadContainer, Container, Memb
 from audioloom_featurizer.inventory.schema import BATCH_ROWS
 from audioloom_featurizer.sandbox.messages import CrashHistory, Heartbeat, MonitoredFile
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
+from audioloom_featurizer.scratch import PREFIX
 
 _LIMITS = WorkerLimits(memory=4 << 30)  # a page of Parquet alone may have 2 GiB
 # A request takes 10 ms. After the death of the process, all containers of a request are read again.
@@ -51,7 +52,7 @@ def list_members(
         Unavailable: the storage failed, and a later scan may find more.
     """
     for group in _groups(entries):
-        with tempfile.NamedTemporaryFile(prefix="audioloom-featurizer-") as file:
+        with tempfile.NamedTemporaryFile(prefix=PREFIX) as file:
             unit = pickle.dumps((group, file.name))
             answer = run_supervised(pickle.dumps(write_members), _LIMITS, unit)
             listings: list[Listing] = pickle.loads(answer)  # noqa: S301 - from our own process
@@ -82,7 +83,9 @@ def write_members(
     written = 0
     with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as table:
         for number in sorted(range(len(entries)), key=lambda each: each != history.suspect):
-            if number in history.blamed:
+            if (refusal := history.blamed.get(number)) is not None:
+                if refusal.kind == "unavailable":  # the storage was waited for, not a library
+                    raise Unavailable(where=entries[number].location, found=refusal.message)
                 continue
             first, container = written, _Members(entries[number])
             heartbeat.start(number)
