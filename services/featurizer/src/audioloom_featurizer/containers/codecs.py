@@ -7,6 +7,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -25,11 +26,9 @@ _DAMAGE = (zlib.error, lzma.LZMAError, OSError, ValueError)  # those of Arrow ar
 
 def _by_object(make: Callable[[], Any], data: bytes, most: int) -> bytes:
     """Decompress by a new object of zlib, bz2 or lzma."""
-    try:
+    with _damage():
         unpacker = make()
         found: bytes = unpacker.decompress(data, most)
-    except _DAMAGE as error:
-        raise _damaged(error) from error
     if not unpacker.eof:
         raise _beyond(most) if len(found) >= most else _cut()
     return found
@@ -37,15 +36,13 @@ def _by_object(make: Callable[[], Any], data: bytes, most: int) -> bytes:
 
 def _zstandard(data: bytes, most: int) -> bytes:
     pieces, total = [], 0
-    try:
+    with _damage():
         stream = pa.CompressedInputStream(pa.BufferReader(data), "zstd")
         while piece := stream.read(PIECE_BYTES):
             pieces.append(piece)
             total += len(piece)
             if total > most:
                 raise _beyond(most)
-    except _DAMAGE as error:
-        raise _damaged(error) from error
     return b"".join(pieces)
 
 
@@ -60,10 +57,8 @@ def _snappy(data: bytes, most: int) -> bytes:
         raise _cut()
     if size > most:
         raise _beyond(most)
-    try:
+    with _damage():
         found: bytes = pa.decompress(data, decompressed_size=size, codec="snappy", asbytes=True)
-    except _DAMAGE as error:
-        raise _damaged(error) from error
     return found
 
 
@@ -111,8 +106,13 @@ def _cut() -> BadContainer:
     return BadContainer("compression without its end")
 
 
-def _damaged(error: Exception) -> BadContainer:
-    return BadContainer(f"damaged compression ({error})")
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Translate the errors of the libraries."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise BadContainer(f"damaged compression ({error})") from error
 
 
 AVRO: dict[str, Codec] = {
