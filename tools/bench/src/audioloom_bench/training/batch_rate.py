@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,12 @@ def feed(manifest: str, records: int) -> Work:
     """By the trainer, through to what its loop iterates over."""
     _one_thread()
     epochs = Epochs(manifest)
-    return lambda: _taking_all()(epochs.stream(), steps_of(records))
+
+    def take_all() -> None:
+        stream = epochs.stream()
+        _taking_all(stream.signature)(stream.queue, np.int32(steps_of(records)))
+
+    return take_all
 
 
 def copying(records: int) -> Work:
@@ -104,22 +109,15 @@ def _taking() -> Any:
 
 
 @cache
-def _taking_all() -> Any:
+def _taking_all(signature: Any) -> Any:
     import tensorflow as tf  # noqa: PLC0415
     from audioloom_trainer.input.dataset import dequeue  # noqa: PLC0415
 
-    taking: list[Any] = []
-
-    def take(signature: Any, queue: Any, number: Any) -> None:
+    def take(queue: Any, number: Any) -> None:
         for _ in tf.range(number):
             dequeue(queue, signature)
 
-    def take_all(stream: Any, number: int) -> None:
-        if not taking:
-            taking.append(tf.function(partial(take, stream.signature)))
-        taking[0](stream.queue, tf.constant(number))
-
-    return take_all
+    return tf.function(take)
 
 
 def steps_of(records: int) -> int:
